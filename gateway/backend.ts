@@ -3,6 +3,7 @@ import type { MachineName } from '../machines/charts/names.ts';
 import type { RawJson } from '../machines/json/raw.ts';
 import type { DemandView } from '../machines/schema/demand.ts';
 import type { DirectPut } from '../machines/schema/direct-upload.ts';
+import type { TypeEnding } from '../machines/schema/job-types.ts';
 import type {
   ClusterStats,
   EventView,
@@ -77,6 +78,8 @@ export interface JobQuery {
   resubmitted_from?: string;
   /** Any of these. */
   types?: readonly string[];
+  /** Any that ends so, where no `types` are given. */
+  kind?: TypeEnding;
   /** All of these. */
   tags?: readonly string[];
   limit: number;

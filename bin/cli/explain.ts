@@ -8,6 +8,7 @@ import {
 } from '../../gateway/client/errors.ts';
 import { StartError } from '../../machines/protocol/start-error.ts';
 import { SupersededError } from '../../machines/protocol/superseded-error.ts';
+import type { ValidationIssue } from '../../machines/schema/validate.ts';
 import { CliError, EXIT } from './exit.ts';
 import { localError } from './local-error.ts';
 
@@ -78,7 +79,10 @@ function refused(answer: ResponseError): CliError {
       'this program and the server are of different generations: upgrade the older one',
     );
   }
-  if (code === 'unknown_id') return fault(EXIT.usage, 'list the jobs with: jqctl jobs');
+  if (code === 'unknown_id') {
+    const also = answer.message.startsWith('no job ') ? 'nor is one called so; ' : '';
+    return fault(EXIT.usage, `${also}list the jobs with: jqctl jobs`);
+  }
   if (status === 404 || status === 405) {
     return fault(EXIT.usage, 'is this the address of a jq-cluster server? See --server and JQ_SERVER');
   }
@@ -88,6 +92,8 @@ function refused(answer: ResponseError): CliError {
   return fault(EXIT.usage);
 }
 
-export function issueLines(faults: readonly { path: string; message: string }[]): string[] {
-  return faults.map(({ path, message }) => `${path}  ${message}`);
+export function issueLines(faults: readonly ValidationIssue[]): string[] {
+  return faults.map(
+    ({ path, message, line }) => `${line === undefined ? '' : `line ${line}: `}${path}  ${message}`,
+  );
 }

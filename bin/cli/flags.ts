@@ -88,7 +88,7 @@ export function moment(name: string, text: string): number {
     : Number.NaN;
   if (!Number.isNaN(at)) return at / 1000;
   throw usageError(
-    `${name}: '${text}' is neither a time ago, such as 30min, 12h or 7d, nor a date, such as 2026-11-29`,
+    `${name}: '${text}' is neither a time ago in s, min, h or d, such as 7d, nor a date, such as 2026-11-29`,
   );
 }
 

@@ -39,7 +39,7 @@ export class CompareCommand extends ClientCommand {
     ],
   });
 
-  jobs = Option.Rest({ name: 'job' });
+  jobs = Option.Rest({ name: 'job', required: 1 });
   metric = Option.String('--metric', value('METRIC', 'compare by this metric'));
 
   protected async act({ client, output }: Session): Promise<number> {

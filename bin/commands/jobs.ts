@@ -1,5 +1,6 @@
 import { Option } from 'clipanion';
 import { replyOf } from '../../gateway/client/replies.ts';
+import { TYPE_ENDINGS } from '../../machines/schema/job-types.ts';
 import { JOB_STATUSES } from '../../machines/schema/statuses.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
@@ -23,6 +24,7 @@ export class JobsCommand extends ClientCommand {
     examples: [
       ['The last ten', 'jqctl jobs --limit 10'],
       ['What failed', 'jqctl jobs --status failed'],
+      ['Without predictions', 'jqctl jobs --kind run'],
       ['Your own of the last week, by a tag', 'jqctl jobs --owner me --since 7d --tag corn'],
     ],
   });
@@ -32,6 +34,10 @@ export class JobsCommand extends ClientCommand {
   owner = Option.String('--owner', value('PRINCIPAL', 'only jobs that they submitted; `me`: your own'));
   type = Option.String('--type', value('TYPE', 'only jobs of this type, such as mljs.run'));
   library = Option.String('--library', value('LIB', 'only jobs of this library, such as mljs'));
+  kind = Option.String(
+    '--kind',
+    value('KIND', 'only jobs that `run` pipelines, or only those that `predict`'),
+  );
   tags = Option.Array('--tag', [], value('TAG', 'only jobs with this tag; repeatable'));
   since = Option.String('--since', value('TIME', 'only jobs submitted since then, such as 7d or 2026-11-29'));
   until = Option.String('--until', value('TIME', 'only jobs submitted before, such as 7d or 2026-11-29'));
@@ -45,6 +51,7 @@ export class JobsCommand extends ClientCommand {
       ...(this.owner === undefined ? {} : { owner: this.owner }),
       ...(this.type === undefined ? {} : { type: this.type }),
       ...(this.library === undefined ? {} : { library: this.library }),
+      ...(this.kind === undefined ? {} : { kind: word('--kind', this.kind, TYPE_ENDINGS) }),
       ...(this.tags.length === 0 ? {} : { tag: this.tags.join(',') }),
       ...(this.since === undefined ? {} : { since: moment('--since', this.since) }),
       ...(this.until === undefined ? {} : { until: moment('--until', this.until) }),

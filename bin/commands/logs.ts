@@ -23,7 +23,8 @@ export class LogsCommand extends JobCommand {
       it goes on until the job has ended; a lost connection is taken up again, with no line missed or doubled,
       for about a minute. The exit code is 0 whatever the end of the job.
 
-      \`--json\` prints one event a line.
+      How far a task was, as its run told it, is left out but for \`--progress\`. \`--json\` prints one event a line, all of
+      them.
     `,
     examples: [
       ['Follow a job', 'jqctl logs job_01k9 --follow'],
@@ -36,6 +37,7 @@ export class LogsCommand extends JobCommand {
     '--task',
     value('TASK', 'only events of this task, by its id, a part of it or its label'),
   );
+  progress = Option.Boolean('--progress', false, { description: 'also how far the tasks were' });
   afterId = Option.String('--after-id', value('N', 'only events after the one with this number'));
 
   protected async act(session: Session): Promise<number> {
@@ -51,7 +53,9 @@ export class LogsCommand extends JobCommand {
     const labels = named && tasks.length <= TASK_PAGE ? taskLabels(tasks) : new Map<string, string>();
     const nameOf = (id: string) => (named ? (labels.get(id) ?? id) : undefined);
     const print = async (frame: EventFrame) => {
-      if (task === undefined || isOf(task, frame.event)) await printEvent(session, frame, nameOf);
+      const isMeant = task === undefined || isOf(task, frame.event);
+      if (isMeant && (output.json || this.progress || frame.event.type !== 'progress'))
+        await printEvent(session, frame, nameOf);
     };
     if (!this.follow) {
       for await (const frame of history(client, jobId, afterId)) await print(frame);

@@ -1,9 +1,11 @@
 import { Option } from 'clipanion';
 import { at } from '../../machines/json/raw.ts';
+import { MissingRightsError, missingRights, type Right } from '../../machines/protocol/rights.ts';
 import { hasEnded } from '../../machines/schema/statuses.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
+import { asNow, withoutKey } from '../../machines/submission/resubmitted.ts';
 import type { Session } from '../cli/client-command.ts';
-import { EXIT, usageError } from '../cli/exit.ts';
+import { CliError, EXIT, usageError } from '../cli/exit.ts';
 import { word } from '../cli/flags.ts';
 import { JobCommand } from '../cli/job-command.ts';
 import { jobUsage, value } from '../cli/usage.ts';
@@ -11,7 +13,7 @@ import { sending } from '../cli/waiting-command.ts';
 import { taskPages } from '../jobs/follow/task-pages.ts';
 import { editedJob } from '../jobs/submit/edit-job.ts';
 import { jobFromText } from '../jobs/submit/job-file.ts';
-import { asNow, ONLY, type Only, STATUSES_OF, specsOf, withoutKey } from '../jobs/submit/resubmission.ts';
+import { ONLY, type Only, STATUSES_OF, specsOf } from '../jobs/submit/resubmission.ts';
 import { sendJob, sendJobs } from '../jobs/submit/send-job.ts';
 import { counted } from '../terminal/format.ts';
 import { plain } from '../terminal/plain.ts';
@@ -26,7 +28,7 @@ export class ResubmitCommand extends sending(JobCommand) {
       every pipeline on every dataset, there is a new job for each set of datasets. With \`--upload\`, paths that
       exist on this machine are uploaded, as by \`jqctl submit\`; what was uploaded before is used again.
 
-      With \`--edit\` the specification is opened in the editor of \`VISUAL\`, else \`EDITOR\`, and checked as the server
+      With \`--edit\` the specification is opened as YAML in the editor of \`VISUAL\`, else \`EDITOR\`, and checked as the server
       will when that is closed; where something is wrong with it, nothing is submitted and the file is kept.
 
       The old job stays as it is, and the new one says which it came from. To go on with it, use \`jqctl retry\`.
@@ -45,6 +47,8 @@ export class ResubmitCommand extends sending(JobCommand) {
   protected async act(session: Session): Promise<number> {
     const options = this.sendOptions();
     if (this.edit && this.only !== undefined) throw usageError('--edit and --only are two: take one');
+    // Nobody edits what would not be taken from them.
+    if (this.edit) await assertMaySubmit(session);
     const only = this.only === undefined ? undefined : word('--only', this.only, ONLY);
     const jobId = await this.jobId(session);
     const request = await session.client.callText('getJobRequest', { params: { id: jobId } });
@@ -92,4 +96,12 @@ export class ResubmitCommand extends sending(JobCommand) {
     }
     return texts;
   }
+}
+
+async function assertMaySubmit({ client }: Session): Promise<void> {
+  const { principal, rights } = await client.call('getMe');
+  if (missingRights({ name: principal, rights: rights as Right[] }, ['submit']).length > 0)
+    throw new CliError(EXIT.unauthorised, new MissingRightsError(principal, ['submit']).message, {
+      hint: 'use a credential that may submit, with --token or JQ_TOKEN',
+    });
 }

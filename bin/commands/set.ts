@@ -42,7 +42,12 @@ export class SetCommand extends ClientCommand {
     for (const text of this.jobs) {
       const id = await findJob(client, text.trim());
       const params = { id };
-      if (changesTags) change.tags = this.#changed((await client.call('getJob', { params })).tags ?? []);
+      if (changesTags) {
+        const { tags = [] } = await client.call('getJob', { params });
+        for (const tag of this.untags.filter((one) => !tags.includes(one)))
+          output.warn(`${plain(id)} has no tag '${plain(tag)}'`);
+        change.tags = this.#changed(tags);
+      }
       const job = await client.call('changeJob', { params, body: change });
       jobs.push(job);
       if (!output.json) await output.print(`${plain(id)} is changed`);

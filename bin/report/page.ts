@@ -5,15 +5,17 @@ import { pipelineName } from '../../machines/ranking/steps.ts';
 import { aligned, metricIn, rankMetricOf, shownMetrics } from '../../machines/ranking/table.ts';
 import type { SettingCurve } from '../../machines/results/curve-file.ts';
 import { groupBy } from '../../machines/results/group.ts';
-import type { Prediction } from '../../machines/results/predictions.ts';
+import { measuredIn, type PredictionRow } from '../../machines/results/predictions.ts';
 import { libraryVersionOf } from '../../machines/results/versions.ts';
-import { libraryOf } from '../../machines/schema/job-types.ts';
+import { isPrediction, libraryOf } from '../../machines/schema/job-types.ts';
 import { hasEnded } from '../../machines/schema/statuses.ts';
 import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { Indexed } from '../jobs/index-file.ts';
 import { bestOf, bytes, counted, dateTime, duration } from '../terminal/format.ts';
 import { jobWords } from '../terminal/status-style.ts';
+import { href } from './href.ts';
 import { type Html, html } from './html.ts';
+import { predictionTable } from './prediction-table.ts';
 import { curveSection, predictedSection } from './results.ts';
 import { STYLE } from './style.ts';
 
@@ -23,7 +25,7 @@ export interface Reported {
   /** The specification as it was submitted. */
   request: string;
   /** Of the best task; null where it left none, or none that can be read. */
-  predictions: readonly Prediction[] | null;
+  predictions: readonly PredictionRow[] | null;
   curves: readonly SettingCurve[] | null;
   files: readonly Indexed[];
   /** What the job named that only its workers have, in words. */
@@ -149,13 +151,18 @@ ${columns.map((column) => html`<td class="n">${column[i]}</td>`)}</tr>`,
 ${more > 0 && html`<p>and ${more} more, in <a href="ranking.csv">ranking.csv</a></p>`}`;
 }
 
-function best({ job, tasks, predictions, curves }: Reported): Html | null {
-  if (!predictions?.length && !curves?.length) return null;
+function best({ job, tasks, predictions, curves, files: all }: Reported): Html | null {
+  // What a job was to predict is worth a table; of what was held out, a picture says more.
+  const predicted = isPrediction(job.type) ? (predictions ?? []) : [];
+  const measured = measuredIn(predictions ?? []);
+  if (predicted.length === 0 && measured.length === 0 && !curves?.length) return null;
   const { best_task_id } = job.aggregate;
   const drawn = tasks.find(({ id }) => id === best_task_id);
-  return html`<h2>The best</h2>
+  const file = all.find(({ what, task_id }) => what === 'predictions' && task_id === best_task_id);
+  return html`<h2>${predicted.length > 0 ? 'Predictions' : 'The best'}</h2>
 ${drawn && html`<p><bdi>${pipelineName(drawn)} on ${drawn.dataset_label}</bdi></p>`}
-${predictions?.length ? predictedSection(predictions) : null}
+${predicted.length > 0 && predictionTable(predicted, file?.path)}
+${measured.length > 0 && predictedSection(measured)}
 ${curves?.length ? curveSection(curves) : null}`;
 }
 
@@ -193,7 +200,6 @@ ${
 
 function files({ files: all }: Reported): Html {
   const more = all.length - SHOWN.files;
-  const href = (path: string) => path.split('/').map(encodeURIComponent).join('/');
   return html`<h2>Files</h2>
 <div class="wide"><table><thead><tr><th>file</th><th>what</th><th class="n">size</th></tr></thead>
 <tbody>${all

@@ -39,7 +39,7 @@ const placeOf = (value: number, { unit }: { unit: string | null }): string =>
   unit === null ? String(value) : `${value} ${plain(unit)}`;
 
 function picture(
-  { spectra, axis }: DatasetReport,
+  { spectra, axis, samples }: DatasetReport,
   { colours, width }: { colours: Colours; width: number | undefined },
 ): string[] {
   if (spectra.length === 0 || (spectra[0] as number[]).length < 2) return [];
@@ -54,5 +54,7 @@ function picture(
   );
   const [from, to] = axis ? [placeOf(axis.from, axis), placeOf(axis.to, axis)] : ['', ''];
   const below = `${' '.repeat(12)}${from}${to.padStart(room - from.length)}`;
-  return axis ? [...drawn, colours.dim(below)] : drawn;
+  const which = spectra.length < samples ? `${spectra.length} of the ${samples} spectra` : 'all spectra';
+  const caption = colours.dim(`${' '.repeat(12)}${which}, one over the other`);
+  return [...drawn, ...(axis ? [colours.dim(below)] : []), caption];
 }

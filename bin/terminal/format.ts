@@ -22,8 +22,12 @@ export function clock(ts: number): string {
 export function duration(s: number): string {
   if (!Number.isFinite(s)) return '?';
   const seconds = Math.max(0, s);
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  const whole = Math.round(seconds);
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : wholeDuration(seconds);
+}
+
+/** The same in whole seconds. */
+export function wholeDuration(s: number): string {
+  const whole = Math.max(0, Math.round(s));
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return units(whole, 60, 'min', 1, 's');
   if (whole < 86_400) return units(whole, 3600, 'h', 60, 'min');
@@ -40,9 +44,7 @@ function units(seconds: number, big: number, bigName: string, small: number, sma
 export function ago(s: number): string {
   if (!Number.isFinite(s)) return '-';
   if (s < 1) return 'just now';
-  const words = duration(s < 10 ? Math.round(s) : s)
-    .replace('.0', '')
-    .split(' ');
+  const words = wholeDuration(s).split(' ');
   return `${words.slice(0, 2).join(' ')} ago`;
 }
 

@@ -10,7 +10,7 @@ import { taskLabels } from '../jobs/follow/task-board.ts';
 import type { KnownTasks } from '../jobs/follow/task-pages.ts';
 import { taskBar } from './bar.ts';
 import { failureReport } from './failure-report.ts';
-import { bestOf, counted, dateTime, duration } from './format.ts';
+import { bestOf, counted, dateTime, duration, wholeDuration } from './format.ts';
 import type { Output } from './output.ts';
 import { plain } from './plain.ts';
 import { rankingReport } from './ranking-report.ts';
@@ -108,8 +108,8 @@ function keptOf(job: JobView): [string, string][] {
 function timeOf({ status, created_at, updated_at, estimate }: JobView): [string, string][] {
   if (!hasEnded(status)) {
     const now = Date.now() / 1000;
-    const left = estimate ? [remainingWords(estimate, now, duration)] : [];
-    return [['elapsed', [duration(now - created_at), ...left].join(', ')]];
+    const left = estimate ? [remainingWords(estimate, now, wholeDuration)] : [];
+    return [['elapsed', [wholeDuration(now - created_at), ...left].join(', ')]];
   }
   return [['ended', `${dateTime(updated_at)}, after ${duration(updated_at - created_at)}`]];
 }

@@ -1,4 +1,5 @@
 import { MultiBar, Presets, type SingleBar } from 'cli-progress';
+import { wholeDuration } from './format.ts';
 import type { Output } from './output.ts';
 
 /** The terminal cuts the bar at its edge (DECAWM off), but breaks the lines above it. */
@@ -14,8 +15,11 @@ export class Progress {
   readonly #bars: MultiBar | undefined;
   readonly #bar: SingleBar | undefined;
 
-  /** @param total what counts as full, in any unit */
-  constructor(output: Output, total: number, label: string) {
+  /**
+   * @param total what counts as full, in any unit
+   * @param before seconds that it has gone on already
+   */
+  constructor(output: Output, total: number, label: string, before = 0) {
     this.#output = output;
     if (!output.animated) return;
     const { cyan, dim } = output.noteColours;
@@ -23,6 +27,7 @@ export class Progress {
       {
         stream: output.stderr as NodeJS.WriteStream,
         format: `${cyan('{bar}')} {percentage}% {label} ${dim('{duration_formatted}')}`,
+        formatTime: (seconds) => wholeDuration(before + seconds),
         barsize: 24,
         hideCursor: true,
         clearOnComplete: true,

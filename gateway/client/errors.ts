@@ -60,9 +60,10 @@ function sentenceOf(detail: unknown): string | undefined {
 
 function faultsIn(errors: unknown): ValidationIssue[] {
   if (!Array.isArray(errors)) return [];
-  return errors.filter(isObject).map(({ path, message }) => ({
+  return errors.filter(isObject).map(({ path, message, line }) => ({
     path: typeof path === 'string' ? path : '/',
     message: sentenceOf(message) ?? '?',
+    ...(typeof line === 'number' && { line }),
   }));
 }
 

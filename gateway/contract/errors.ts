@@ -1,5 +1,5 @@
 import type { ClusterError, ErrorCode } from '../../machines/protocol/errors.ts';
-import { MOST_FAULTS } from '../../machines/schema/validate.ts';
+import { MOST_FAULTS, type ValidationIssue } from '../../machines/schema/validate.ts';
 
 /** The HTTP status of every error code, and when it is given (docs/protocol.md#errors). */
 export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }>> = {
@@ -71,7 +71,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
 export interface ErrorBody {
   detail: string;
   code: ErrorCode;
-  errors?: { path: string; message: string }[];
+  errors?: ValidationIssue[];
 }
 
 /**
@@ -84,9 +84,10 @@ const LONGEST = { detail: 2_000, fault: 500, faults: 2 * MOST_FAULTS };
 export function errorBody(error: ClusterError): ErrorBody {
   const body: ErrorBody = { detail: cut(error.message, LONGEST.detail), code: error.code };
   if (error.faults) {
-    body.errors = error.faults.slice(0, LONGEST.faults).map(({ path, message }) => ({
+    body.errors = error.faults.slice(0, LONGEST.faults).map(({ path, message, line }) => ({
       path: cut(path, LONGEST.fault),
       message: cut(message, LONGEST.fault),
+      ...(line !== undefined && { line }),
     }));
   }
   return body;

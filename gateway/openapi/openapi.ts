@@ -81,7 +81,11 @@ function errorSchema(): Json {
         items: {
           type: 'object',
           required: ['path', 'message'],
-          properties: { path: { ...text, description: 'JSON pointer' }, message: text },
+          properties: {
+            path: { ...text, description: 'JSON pointer' },
+            message: text,
+            line: { type: 'integer', description: 'of a body of YAML, from 1, where that is known' },
+          },
         },
       },
     },

@@ -11,10 +11,9 @@ export function remainingWords(
   written: (seconds: number) => string,
 ): string {
   if (now >= latest) return 'takes longer than expected';
-  const [from, to] = [Math.max(0, earliest - now), latest - now].map((seconds) =>
-    written(Math.round(seconds)),
-  );
-  if (now >= ends_at) return `less than ${to} left`;
-  const about = written(Math.round(ends_at - now));
-  return from === to ? `about ${about} left` : `about ${about} left (${from} to ${to})`;
+  const to = Math.max(1, Math.round(latest - now));
+  if (now >= ends_at) return `less than ${written(to)} left`;
+  const about = `about ${written(Math.max(1, Math.round(ends_at - now)))} left`;
+  const from = Math.max(0, Math.round(earliest - now));
+  return to - from <= 1 ? about : `${about} (${written(from)} to ${written(to)})`;
 }

@@ -2,6 +2,7 @@
 export const DEFAULT_TYPE = 'nirs4all.run';
 /** What the type of a job ends with, behind its library. */
 export const TYPE_ENDINGS = ['run', 'predict'] as const;
+export type TypeEnding = (typeof TYPE_ENDINGS)[number];
 /** The library that jobs of a type run, of which the type is `<lib>.run` or `<lib>.predict`. */
 export const libraryOf = (type: string): string => type.slice(0, type.lastIndexOf('.'));
 /** Whether jobs of a type predict with a model instead of making one. */

@@ -3,7 +3,7 @@ import { LIMITS } from '../protocol/limits.ts';
 import { AnyObject, Bounded, Id, Labels, Name } from './common.ts';
 import { jobRules } from './job-rules.ts';
 import { DEFAULT_TYPE, isPrediction } from './job-types.ts';
-import { RULES } from './validate.ts';
+import { FORM, RULES } from './validate.ts';
 
 /** What the label of a dataset that lies on some workers begins with. */
 export const DATASET_LABEL = 'dataset.';
@@ -36,6 +36,7 @@ export const PipelineRef = Type.Union(
       name: PipelineName,
       entrypoint: Type.String({
         pattern: '^[A-Za-z_][\\w.]*(:[A-Za-z_]\\w*)?$',
+        [FORM]: 'a module, with a function of it behind a colon, such as pipelines:best',
         maxLength: LIMITS.name,
         description: 'module:function',
       }),
@@ -76,6 +77,7 @@ export const DatasetRef = Type.Union(
       sha256: Type.Optional(
         Type.String({
           pattern: '^[0-9a-f]{64}$',
+          [FORM]: 'a SHA-256: 64 digits of 0 to 9 and a to f',
           description: 'of the entry; a worker whose catalog has another one refuses the task',
         }),
       ),
@@ -157,6 +159,7 @@ const NativePayload = Type.Record(Type.String(), Type.Unknown(), {
 /** How long a job stays after its end. */
 export const Keep = Type.String({
   pattern: '^(forever|[1-9][0-9]{0,3}(min|h|d))$',
+  [FORM]: 'forever, or a length of time of min, h or d, such as 7d',
   description: '`forever`, or how long it stays after its end, as a whole, such as `7d`',
 });
 
@@ -170,6 +173,7 @@ export const Note = Type.String({
 export const Tags = Type.Array(
   Type.String({
     pattern: '^[^\\s,]+( [^\\s,]+)*$',
+    [FORM]: 'a word, or several with single spaces between them, without commas',
     maxLength: LIMITS.tag,
     description: 'words with single spaces between them, without commas',
   }),
@@ -189,6 +193,7 @@ export const JobSpec = Type.Object(
     type: Type.Optional(
       Type.String({
         pattern: '^[a-z][a-z0-9_]*\\.(run|predict)$',
+        [FORM]: 'the name of a library with .run or .predict behind it, such as mljs.run',
         maxLength: LIMITS.type,
         default: DEFAULT_TYPE,
         description: '<lib>.run, or <lib>.predict with a model in the place of pipelines',

@@ -11,6 +11,8 @@ Settings.Set({ maxErrors: MOST_FAULTS });
 export interface ValidationIssue {
   path: string;
   message: string;
+  /** Of the text that somebody wrote, from 1. */
+  line?: number;
 }
 
 /**
@@ -18,6 +20,8 @@ export interface ValidationIssue {
  * between members. It gets values that the schema may have refused, and is part of no document.
  */
 export const RULES = Symbol('rules');
+/** Under this member a schema of a text says in words what its pattern asks for, behind "must be". */
+export const FORM = Symbol('form');
 type Rules = (value: Record<string, unknown>) => ValidationIssue[];
 
 /** Either the value, or every fault it has. */
@@ -31,6 +35,7 @@ interface AnySchema {
   anyOf?: AnySchema[];
   const?: unknown;
   discriminator?: { propertyName: string };
+  [FORM]?: string;
   [key: string]: unknown;
 }
 
@@ -157,6 +162,8 @@ function describe(error: SchemaError, node: AnySchema | undefined, value: unknow
     add(error.instancePath, `must be ${JSON.stringify(error.params.allowedValue)}`);
   } else if (error.keyword === 'enum') {
     add(error.instancePath, oneOf(error.params.allowedValues as unknown[], value));
+  } else if (error.keyword === 'pattern' && node?.[FORM] !== undefined) {
+    add(error.instancePath, `must be ${node[FORM]}`);
   } else if (error.keyword !== 'anyOf' && error.keyword !== 'propertyNames') {
     // Of these two, each fault by itself is told already.
     add(error.instancePath, error.message);

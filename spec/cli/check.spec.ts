@@ -33,7 +33,7 @@ describe('check', () => {
     assert.match(stdout, /^ {2}target +octane, 83\.40 to 89\.60, mean 87\.18$/m);
     const picture = stdout.split('\n').filter((line) => /[\u2801-\u28ff]/.test(line));
     assert.equal(picture.length, 10);
-    assert.match(stdout, /^ +900 nm +1700 nm$/m);
+    assert.match(stdout, /^ +900 nm +1700 nm\n +40 of the 60 spectra, one over the other$/m);
   });
 
   it('says the same as JSON, warnings included', async (t) => {
@@ -81,7 +81,7 @@ describe('check', () => {
     [
       'a dataset that is not there',
       async () => ['/nowhere'],
-      /^error: dataset folder not found: \/nowhere; \/ has /m,
+      /^error: dataset not found: \/nowhere; \/ has /m,
     ],
     [
       'a broken table, naming the place',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { Hand, job } from '../dashboard/hands.ts';
+import { run } from './cli-support.ts';
 import { scene } from './scene.ts';
 
 describe('jqctl compare', () => {
@@ -97,6 +98,7 @@ describe('jqctl compare', () => {
   it('refuses one job alone, and one that is named twice', async (t) => {
     const { old, ctl } = await two(t);
     assert.match((await ctl(old)).stderr, /name 2 to 10 jobs/);
+    assert.match((await run(['compare', '--help'])).stdout, /jqctl compare <job> \.\.\./);
     assert.match((await ctl(old, '1.0')).stderr, /a job is named twice/);
   });
 });

@@ -105,7 +105,10 @@ describe('exit code 2', () => {
     for (const command of ['status', 'logs', 'cancel', 'ranking', 'artifacts', 'retry', 'wait']) {
       const { code, stdout, stderr } = await ctl(command, 'job_nowhere');
       assert.equal(code, 2, command);
-      assert.match(stderr, /no job with id 'job_nowhere'\nlist the jobs with: jqctl jobs/);
+      assert.match(
+        stderr,
+        /no job with id 'job_nowhere'\nnor is one called so; list the jobs with: jqctl jobs/,
+      );
       assert.equal(stdout, '');
     }
   });

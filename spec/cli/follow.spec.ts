@@ -17,7 +17,10 @@ describe('logs', () => {
     await worker.complete(first);
     const all = await ctl('logs', id);
     assert.equal(all.code, 0);
-    assert.match(all.stdout, / a \| fold 1\n\S+ a \| fold 2\n\S+ a progress 50% {2}half\n\S+ a succeeded/);
+    assert.match(all.stdout, / a \| fold 1\n\S+ a \| fold 2\n\S+ a succeeded/, 'without how far it was');
+    const told = await ctl('logs', id, '--progress');
+    assert.match(told.stdout, / a \| fold 2\n\S+ a progress 50% {2}half\n\S+ a succeeded/);
+    assert.match((await ctl('logs', id, '--json')).stdout, /"type":"progress"/);
     const last = JSON.parse((await ctl('logs', id, '--json')).stdout.trimEnd().split('\n').at(-1) ?? '');
     const rest = await ctl('logs', id, '--after-id', String(last.id - 1));
     assert.equal(rest.stdout.trimEnd().split('\n').length, 1, '--after-id leaves out the rest');

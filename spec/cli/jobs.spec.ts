@@ -34,6 +34,10 @@ describe('jqctl jobs', () => {
       [['--type', 'other.run'], 'two'],
       [['--library', 'mljs'], 'three one'],
       [['--library', 'mljs', '--type', 'other.run'], ''],
+      [['--kind', 'run'], 'three two one'],
+      [['--kind', 'predict'], ''],
+      [['--kind', 'predict', '--library', 'mljs'], ''],
+      [['--kind', 'run', '--type', 'other.run', '--owner', 'ann'], 'two'],
       [['--tag', 'corn'], 'three one'],
       [['--tag', 'corn', '--tag', 'a paper'], 'one'],
       [['--since', '7d'], 'three two one'],
@@ -51,13 +55,13 @@ describe('jqctl jobs', () => {
   });
 
   it('says what a moment is', async () => {
-    for (const text of ['soon', '7', '2026-13-45', 'Nov 5'])
+    for (const text of ['soon', '7', '5m', '2026-13-45', 'Nov 5'])
       for (const flag of ['--since', '--until']) {
         const { code, stderr } = await run(['jobs', flag, text]);
         assert.equal(code, 2);
         assert.match(
           stderr,
-          new RegExp(`${flag}: '${text}' is neither a time ago, such as 30min, 12h or 7d, nor a date`),
+          new RegExp(`${flag}: '${text}' is neither a time ago in s, min, h or d, such as 7d, nor a date`),
         );
       }
   });

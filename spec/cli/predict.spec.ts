@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { runTask } from '../../actors/worker/runners/mljs/run.ts';
@@ -205,6 +205,14 @@ describe('jqctl predict', () => {
 
     const archive = join(folder, 'archive');
     assert.equal((await ctl('export', '--last', '--to', archive)).code, 0);
+    const report = await readFile(join(archive, 'report.html'), 'utf8');
+    assert.match(report, /<h2>Predictions<\/h2>/);
+    assert.match(
+      report,
+      /<th class="n">predicted<\/th><\/tr><\/thead>\n<tbody><tr><th><bdi>/,
+      'a sample a line',
+    );
+    assert.match(report, /<a href="[^"]*predictions\.csv">all of them, with every digit</);
     const elsewhere = await startTestServer(t);
     const imported = await run(['import', archive], { env: { JQ_SERVER: elsewhere.url } });
     assert.equal(imported.code, 0, imported.stderr);
@@ -222,6 +230,19 @@ describe('jqctl predict', () => {
     const byTask = await ctl('predict', 'sweep', at('new.csv'), '--task', 'pls', '--out', '-');
     assert.equal(byTask.stdout, local.stdout, 'standard output has the predictions and nothing else');
     assert.match(byTask.stderr, /^status +succeeded$/m, 'how the job went is told beside it');
+    const named = async (type: string) =>
+      (await server.client.call('listJobs', { query: { type, limit: 1 } }))[0]?.name;
+    assert.equal(await named('mljs.predict'), 'new.csv by pls on gasoline of sweep');
+    assert.equal((await ctl('artifacts', 'sweep', '--role', 'model', '--out', at('kept'))).code, 0);
+    const [ofSweep = ''] = (await readdir(at('kept'), { recursive: true })).filter((name) =>
+      /model\.json$/.test(name),
+    );
+    assert.equal((await ctl('predict', join(at('kept'), ofSweep), at('new.csv'), '--wait')).code, 0);
+    assert.equal(
+      await named('mljs.predict'),
+      'new.csv by model of sweep',
+      'the model says which job made it',
+    );
     const byFile = await ctl('predict', model, GASOLINE, '--wait');
     assert.match(byFile.stdout, /^60 reference values: rmse/m);
     const other = await ctl('predict', model, at('new.csv'), '--lib', 'nirs4all');

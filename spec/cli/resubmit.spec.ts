@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { specsOf, withoutKey } from '../../bin/jobs/submit/resubmission.ts';
+import { specsOf } from '../../bin/jobs/submit/resubmission.ts';
+import { withoutKey } from '../../machines/submission/resubmitted.ts';
 import { run } from './cli-support.ts';
 import { scene } from './scene.ts';
 
@@ -54,8 +55,8 @@ describe('a specification that is submitted anew', () => {
 });
 
 /** A server with a job of four tasks: one succeeded, one failed, two were cancelled. */
-async function ended(t: TestContext) {
-  const { server, env, ctl, play } = await scene(t);
+async function ended(t: TestContext, options: Parameters<typeof scene>[1] = {}) {
+  const { server, env, ctl, play } = await scene(t, options);
   const worker = await play();
   const { id } = await server.client.call('submitJob', {
     text: JSON.stringify({
@@ -124,7 +125,7 @@ describe('jqctl resubmit', () => {
 
     it('submits the specification as it was changed, numbers as written, and says how many tasks it makes', async (t) => {
       const { server, env, id, tasksOf } = await ended(t);
-      const script = `sed -i -e 's/"b"/"c"/' -e 's/"name": "old"/"name":"fresh","params":{"alpha":1.0}/'`;
+      const script = `sed -i -e 's/path: b/path: c/' -e 's/^name: old/name: fresh # now\\nparams: { alpha: 1.0 }/'`;
       const { code, stdout, stderr } = await edited({ ...env, EDITOR: script }, id);
       assert.equal(code, 0, stderr);
       assert.match(stderr, /^4 tasks, as before$/m);
@@ -139,17 +140,26 @@ describe('jqctl resubmit', () => {
       const { server, env, id } = await ended(t);
       const before = (await server.client.call('listJobs', {})).length;
       const { code, stderr } = await edited(
-        { ...env, VISUAL: `sed -i 's/mljs.run/7/'`, EDITOR: 'false' },
+        { ...env, VISUAL: `sed -i '1i # mine\ns/mljs.run/Mljs/'`, EDITOR: 'false' },
         id,
       );
       assert.equal(code, 2);
-      assert.match(stderr, /\/type +must match pattern/);
+      assert.match(stderr, /line 2: \/type +must be the name of a library with \.run or \.predict behind it/);
       const kept = /what you wrote is kept: jqctl submit (\S+)/.exec(stderr)?.[1] ?? '';
-      assert.match(await readFile(kept, 'utf8'), /"type": "7"/);
+      assert.match(await readFile(kept, 'utf8'), /^# mine\ntype: Mljs$/m);
       await rm(dirname(kept), { recursive: true });
       const failed = await edited({ ...env, EDITOR: 'false' }, id);
       assert.match(failed.stderr, /the editor 'false' ended with 1; nothing is submitted/);
       assert.equal((await server.client.call('listJobs', {})).length, before);
+    });
+
+    it('is not begun by who may not submit', async (t) => {
+      const principals = ['vera:tok-v:viewer'];
+      const { server, env, id } = await ended(t, { principals, token: 'tok-a' });
+      const { code, stderr } = await edited({ ...env, JQ_TOKEN: 'tok-v', EDITOR: 'false' }, id);
+      assert.equal(code, 3, stderr);
+      assert.match(stderr, /'vera' lacks required right\(s\): submit/);
+      assert.equal((await server.client.call('listJobs', {})).length, 1);
     });
 
     it('needs a terminal for the editor that everybody has', async (t) => {

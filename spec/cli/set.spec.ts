@@ -27,7 +27,10 @@ describe('jqctl set', () => {
       const { priority, note, tags } = await job(id);
       assert.deepEqual([priority, note, tags], [-3, 'a\nb', [i === 0 ? 'one' : 'two', 'corn']]);
     }
-    await ctl('set', one, '--untag', 'one', '--tag', 'a b', '--note', '', '--name', 'uno');
+    const taken = await ctl('set', one, '--untag', 'one', '--tag', 'a b', '--note', '', '--name', 'uno');
+    assert.equal(taken.stderr, '');
+    const none = await ctl('set', one, '--untag', 'two');
+    assert.deepEqual([none.code, none.stderr], [0, `warning: ${one} has no tag 'two'\n`]);
     const changed = await job(one);
     assert.deepEqual([changed.name, changed.note ?? null, changed.tags], ['uno', null, ['corn', 'a b']]);
     const shown = (await ctl('status', two)).stdout;

@@ -127,6 +127,13 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
     await page.getByText('No job matches.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await shows(page, 'three', 'two', 'one');
+    await page.getByLabel('Kind').selectOption('predictions');
+    await page.getByText('No job matches.').waitFor();
+    assert.equal(search(page).get('does'), 'predict');
+    await page.getByLabel('Kind').selectOption('runs');
+    await shows(page, 'three', 'two', 'one');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await until('the choice to be gone', async () => (await page.getByLabel('Kind').inputValue()) === '');
 
     const counts = page.getByRole('group', { name: 'Filter jobs by status' }).locator('.count');
     await counts.first().waitFor();

@@ -36,9 +36,9 @@ describe('“Run again with…” on the dashboard', requires('chromium'), () =>
     const { server, id, page, dialog, text, submit } = await editing(t);
     await dialog.getByText('1 task', { exact: true }).waitFor();
     const before = await text.inputValue();
-    assert.match(before, /\{"alpha": 1\.0, "n": 12345678901234567890\}/);
+    assert.match(before, /^params: \{ alpha: 1\.0, n: 12345678901234567890 \}$/m);
     assert.doesNotMatch(before, /idempotency_key/);
-    await text.fill(before.replace('"old"', '"fresh"'));
+    await text.fill(before.replace('name: old', 'name: fresh'));
     await submit.click();
     await page.getByText('Submitted: fresh, 1 task').waitFor();
     const fact = (name: string) => page.locator('.facts > div').filter({ hasText: new RegExp(`^${name}`) });
@@ -60,20 +60,49 @@ describe('“Run again with…” on the dashboard', requires('chromium'), () =>
   it('says while it is typed what is wrong, or how many tasks it makes, and submits nothing that is wrong', async (t) => {
     const { dialog, text, submit, server } = await editing(t);
     const before = await text.inputValue();
-    await text.fill(before.replace('"demo.run"', '7'));
-    await dialog.getByText('/type').waitFor();
+    await text.fill(`# for the paper\n${before.replace('demo.run', 'Demo')}`);
+    await dialog
+      .getByText('Line 2: /type must be the name of a library with .run or .predict behind it')
+      .waitFor();
     assert.equal(await submit.isDisabled(), true);
     assert.equal(await text.getAttribute('aria-invalid'), 'true');
-    await text.fill(before.slice(0, -3));
-    await dialog.locator('.wrong').getByText(/JSON/).waitFor();
-    const one = '{"kind":"path","path":"a.yaml"}';
-    await text.fill(
-      before.replace(/"pipeline": \{[^}]*\}/, `"pipelines": [${one},${one},${one}],"retires": 1`),
-    );
+    await text.fill(`${before}params: [1\n`);
+    await dialog
+      .locator('.wrong')
+      .getByText(/malformed YAML: line \d+, column \d+/)
+      .waitFor();
+    const one = '{ kind: path, path: a.yaml }';
+    await text.fill(before.replace(/pipeline: .*/, `pipelines: [${one}, ${one}, ${one}]\nretires: 1`));
     await dialog.getByText('3 tasks, where it was 1').waitFor();
     await dialog.getByText(/unknown field 'retires', did you mean 'retry'/).waitFor();
     await dialog.getByRole('button', { name: 'Leave it' }).click();
     assert.equal((await server.client.call('listJobs', {})).length, 1);
+  });
+
+  it('has what the job is called and what is said of it by now', async (t) => {
+    const { server, id, page, text, dialog } = await editing(t);
+    await dialog.getByRole('button', { name: 'Leave it' }).click();
+    const body = { name: 'new', tags: ['corn'], note: 'first line\nsecond line' };
+    await server.client.call('changeJob', { params: { id }, body });
+    await page.locator('.note', { hasText: 'second line' }).waitFor();
+    await page.getByRole('button', { name: 'Run again with…' }).click();
+    const now = await text.or(page.getByLabel('Specification of the new job')).inputValue();
+    assert.match(now, /^name: new$/m);
+    assert.match(now, /^tags: \[corn\]$/m);
+    assert.match(now, /^note: \|-\n {2}first line\n {2}second line$/m);
+    assert.match(now, new RegExp(`^resubmitted_from: ${id}$`, 'm'));
+  });
+
+  it('may be JSON, and links to no job that is not on this server', async (t) => {
+    const { server, page, text, submit } = await editing(t);
+    const spec = job({ name: 'imported', resubmitted_from: 'job_of_another_server' });
+    await text.fill(JSON.stringify(spec, null, 2));
+    await submit.click();
+    await page.getByText('Submitted: imported, 1 task').waitFor();
+    const from = page.locator('.facts > div').filter({ hasText: /^Again from/ });
+    await from.getByText('r_server, not on this server').waitFor();
+    assert.equal(await from.getByRole('link').count(), 0);
+    assert.equal((await server.client.call('listJobs', {})).length, 2);
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {

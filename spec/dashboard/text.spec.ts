@@ -28,14 +28,6 @@ describe('how the dashboard writes things', () => {
     );
   });
 
-  it('keeps what fits into a line in one line, where a width is asked for', () => {
-    const text = '{"pipelines":[{"n":1.0,"a":[]},{"n":2,"deep":[{"a":"x, {y}"},{}]}],"d":{}}';
-    const lines = ['{', '  "pipelines": [', '    {"n": 1.0, "a": []},', '    {'];
-    const rest = ['      "n": 2,', '      "deep": [', '        {"a": "x, {y}"},', '        {}', '      ]'];
-    assert.equal(indented(text, 25), [...lines, ...rest, '    }', '  ],', '  "d": {}', '}'].join('\n'));
-    assert.equal(indented('[1,[2]]', 80), '[1, [2]]');
-  });
-
   it('strips a log of terminal codes, and keeps the last state of an overwritten line', () => {
     const esc = '\u001b';
     assert.equal(plainLog(`${esc}[1;31merror${esc}[0m at ${esc}]8;;http://x${esc}\\here`), 'error at here');

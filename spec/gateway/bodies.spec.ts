@@ -8,6 +8,11 @@ import { type Ask, ask, gatewayFor, type RawAnswer, RawConnection } from './supp
 const JOB =
   '{"type":"mljs.run","pipeline":{"kind":"path","path":"p"},"dataset":{"kind":"catalog","catalog_id":"c"}}';
 
+interface Fault {
+  path: string;
+  line?: number;
+}
+
 const accepted = () => ({ id: 'job_1', aggregate: { num_tasks: 1 } });
 
 /** Sends a body, and gives the answer beside what the cluster was told. */
@@ -188,6 +193,20 @@ describe('a YAML body', () => {
     });
     assert.deepEqual([answer.status, error.code], [400, 'malformed_body']);
     assert.match(error.detail, /line \d+, column \d+/);
+  });
+
+  it('that is not valid gets its faults with the lines on which they stand; JSON gets none', async () => {
+    const body = '# a comment\ntype: mljs.run\npriority: high\ndataset: { kind: path, path: p }\n';
+    const headers = { 'Content-Type': 'application/yaml' };
+    const { error } = await post('/v1/jobs', { body, headers });
+    assert.equal(error.code, 'invalid_body');
+    const lines = new Map((error.errors as Fault[]).map(({ path, line }) => [path, line]));
+    assert.deepEqual([lines.get('/priority'), lines.get('/dataset/kind')], [3, 4]);
+    const json = await post('/v1/jobs', { body: '{"priority":\n"high"}' });
+    assert.deepEqual(
+      (json.error.errors as Fault[]).filter(({ line }) => line !== undefined),
+      [],
+    );
   });
 
   it('beyond 2 MiB gets 413 at once, since reading it would hold up the server', async () => {

@@ -5,6 +5,7 @@ import {
   estimateOf,
   expectedSeconds,
   type RunTimes,
+  withoutStart,
   withRunTime,
   withStart,
 } from '../../machines/job/run-times.ts';
@@ -16,7 +17,7 @@ const counts = (some: Parameters<typeof jobContext>[0]) => jobContext(some).coun
 const timesOf = (list: readonly number[]) =>
   list.reduce<RunTimes | null>((times, seconds) => withRunTime(times, seconds), null);
 
-/** Two attempts that began so long after the submission of the job. */
+/** Two attempts that began so long after the submission of the job, together. */
 const since = (seconds: number): RunTimes => withStart(withStart(timesOf([4, 4, 4]), seconds), seconds);
 
 const running = (changes: Partial<Parameters<typeof estimateOf>[0]> = {}) => ({
@@ -51,10 +52,10 @@ describe('how long a job will still take', () => {
   it('is longer where those that run have done so for longer than those took that ended', () => {
     const endsAt = (started: number) =>
       estimateOf(running({ run_times: since(started), created_at: 990 }))?.ends_at ?? 0;
-    assert.equal(endsAt(9.5), endsAt(9), 'what has just begun tells nothing');
+    assert.ok(endsAt(9.5) > endsAt(8), 'the later they began, the more is left of them');
     assert.ok(endsAt(0) > endsAt(9) + 5);
-    const ended = withStart(since(0), -7);
-    assert.equal(ended.since, -7, 'one that is over is not counted on');
+    const ended = withoutStart(withStart(timesOf([4]), 7), 7);
+    assert.deepEqual([ended.since, ended.since_squared], [0, 0], 'one that is over is not counted on');
   });
 
   it('is the less certain the more the times differ, and the fewer of them there are', () => {
@@ -99,7 +100,7 @@ describe('how long a job will still take', () => {
         const next = random(7 + slots);
         let within = 0;
         for (let round = 0; round < rounds; round++) {
-          const { estimate, ended } = played(slots, tasks, () => seconds(next()));
+          const { estimate, ended } = played(slots, tasks, tasks / 4, () => seconds(next()));
           if (ended >= estimate.earliest && ended <= estimate.latest) within++;
         }
         assert.ok(within / rounds > 0.8, `${within} of ${rounds}`);
@@ -107,8 +108,29 @@ describe('how long a job will still take', () => {
     }
   }
 
+  it('counts on a last wave that takes as long as the others, where tasks of about equal length run in step', () => {
+    const next = random(11);
+    for (const [slots, tasks] of [
+      [4, 14],
+      [8, 17],
+      [4, 12],
+    ] as const) {
+      const wave = Math.floor((tasks - 1) / slots) * slots;
+      let [within, off] = [0, 0];
+      const rounds = 300;
+      for (let round = 0; round < rounds; round++) {
+        // All of a wave have ended but the last, which has others begin.
+        const { estimate, ended, at } = played(slots, tasks, Math.max(1, wave - slots), () => 8 + 3 * next());
+        if (ended >= estimate.earliest && ended <= estimate.latest) within++;
+        off += (estimate.ends_at - ended) / (ended - at) / rounds;
+      }
+      assert.ok(within / rounds > 0.9, `${tasks} on ${slots}: ${within} of ${rounds}`);
+      assert.ok(Math.abs(off) < 0.15, `${tasks} on ${slots}: ${off} off`);
+    }
+  });
+
   /** A job whose tasks follow each other on its slots: what was expected of it on the way, and when it ended. */
-  function played(slots: number, tasks: number, seconds: () => number) {
+  function played(slots: number, tasks: number, after: number, seconds: () => number) {
     const free = Array<number>(slots).fill(0);
     const all: { at: number; took: number }[] = [];
     for (let task = 0; task < tasks; task++) {
@@ -119,9 +141,9 @@ describe('how long a job will still take', () => {
       all.push({ at, took });
     }
     all.sort((a, b) => a.at - b.at);
-    const known = all.slice(0, tasks / 4);
+    const known = all.slice(0, after);
     const updated_at = known.at(-1)?.at ?? 0;
-    const under = all.slice(tasks / 4).filter(({ at, took }) => at - took <= updated_at + 1e-6);
+    const under = all.slice(after).filter(({ at, took }) => at - took <= updated_at + 1e-6);
     const ended = timesOf(known.map(({ took }) => took));
     const estimate = estimateOf({
       ...running(),
@@ -134,7 +156,7 @@ describe('how long a job will still take', () => {
         succeeded: known.length,
       }),
     });
-    return { estimate: estimate ?? assert.fail(), ended: all.at(-1)?.at ?? 0 };
+    return { estimate: estimate ?? assert.fail(), ended: all.at(-1)?.at ?? 0, at: updated_at };
   }
 
   it('is told in words, also when it turns out otherwise', () => {
@@ -143,7 +165,13 @@ describe('how long a job will still take', () => {
     assert.equal(words(100), 'about 60 s left (30 s to 100 s)');
     assert.equal(words(150), 'about 10 s left (0 s to 50 s)');
     assert.equal(words(170), 'less than 30 s left');
+    assert.equal(words(199.9), 'less than 1 s left');
     assert.equal(words(200), 'takes longer than expected');
+    const soon = { ends_at: 100.3, earliest: 100, latest: 101.2, num_timed: 4 };
+    assert.equal(
+      remainingWords(soon, 99.9, (seconds) => `${seconds} s`),
+      'about 1 s left',
+    );
   });
 });
 

@@ -124,7 +124,7 @@ describe('an invalid document', () => {
         "/requirements/packages/numpy '2' is not a version constraint (PEP 440, such as '>=1.2,<2')",
         '/retry/max_attempts must be <= 10',
         '/timeout_seconds must be > 0',
-        '/type must match pattern "^[a-z][a-z0-9_]*\\.(run|predict)$"',
+        '/type must be the name of a library with .run or .predict behind it, such as mljs.run',
       ],
     );
   });
@@ -234,7 +234,7 @@ describe('a reference with a kind', () => {
       '/pipelines/1/path is required',
       `/pipelines/2/kind must be one of: ${KINDS}`,
       '/pipelines/3 must be object',
-      '/pipelines/4/entrypoint must match pattern "^[A-Za-z_][\\w.]*(:[A-Za-z_]\\w*)?$"',
+      '/pipelines/4/entrypoint must be a module, with a function of it behind a colon, such as pipelines:best',
     ]);
   });
 });

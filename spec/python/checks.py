@@ -85,7 +85,7 @@ def wrong_inputs():
     assert "two dimensions" in refused(PLS, (Y, Y)), refused(PLS, (Y, Y))
     gap = [list(row) for row in X]
     gap[3][4] = float("nan")
-    assert "'column 4' of sample 4 is nan" in refused(PLS, (gap, Y))
+    assert "'column 5' of sample 4 is nan; spectra have no gaps" in refused(PLS, (gap, Y))
     assert "no dataset" in refused(PLS, 5) and "no pipeline" in refused([], (X, Y))
     assert "nirs4all" in refused([object()], (X, Y))
     assert "no http address" in str(raised(jq_cluster.InputError, lambda: Cluster("queue.lab:8765"))).replace("not an", "no")
@@ -140,7 +140,8 @@ def failures():
     job = cluster.run(["snv"], (X, Y), lib="mljs")
     error = raised(jq_cluster.JobFailedError, job.wait)
     assert "has no pls step" in str(error) and error.job_id == job.id and error.code == "job_failed"
-    assert "has no pls step" in list(job.errors.values())[0]
+    (failed, why), = job.errors.items()
+    assert "has no pls step" in why and job.task(failed).error == why
     assert raised(jq_cluster.ClusterError, lambda: job.best).code == "error"
     assert job.retry().status in ("queued", "running")
     raised(jq_cluster.JobFailedError, job.wait)
@@ -326,10 +327,39 @@ def names_of_predictions():
     several = {"may": (X, Y), "june": Dataset(X)}
     assert cluster.predict(job, several).name == "may, june by best of gas-mljs"
     assert cluster.predict(job.best, Dataset(X), name="mine").name == "mine"
-    assert cluster.predict(job.best.model(), f"{EXAMPLES}/gasoline").name == "gasoline by best_model"
+    assert cluster.predict(job.best, Dataset(X)).name == "X by pls(components=4) on arrays of gas-mljs"
+    assert cluster.predict(job.best.model(), f"{EXAMPLES}/gasoline").name == "gasoline by model of gas-mljs"
+    job.set(name=None)
+    assert cluster.predict(job, Dataset(X)).name == f"X by best of …{job.id[-8:]}"
+    kinds = lambda **query: {one.view["type"] for one in cluster.jobs(100, **query)}
+    assert kinds(kind="run") == {"mljs.run"} and kinds(kind="predict") == {"mljs.predict"}, "predictions can be left out"
     pointed = str(raised(jq_cluster.InputError, lambda: cluster.predict("gas-mljs", Dataset(X))))
     assert "cluster.job('gas-mljs')" in pointed
     assert "int is no model" in str(raised(jq_cluster.InputError, lambda: cluster.predict(5, Dataset(X))))
+
+
+def units():
+    cluster = Cluster()
+    places = [900 + 2 * k for k in range(12)]
+    model = cluster.run(PLS, Dataset(X, Y, axis=places, unit="nm"), lib="mljs").wait(progress=False)
+    assert model.best.spectra()["axis"]["unit"] == "nm"
+    assert len(model.predict(Dataset(X, axis=places, unit="nm"))) == 24
+    assert len(model.predict(Dataset(X, axis=places))) == 24, "who says no unit means that of the model"
+    other = str(raised(jq_cluster.InputError, lambda: model.predict(Dataset(X, axis=places, unit="cm-1"))))
+    assert "900 to 922 cm-1" in other and "900 to 922 nm" in other and "not converted" in other, other
+    refused = lambda **more: str(raised(jq_cluster.InputError, lambda: Dataset(X, Y, **more)))
+    assert "may be nm, µm or cm-1" in refused(axis=places, unit="inch")
+    assert "name those with axis=" in refused(unit="nm")
+    assert "named in cm-1" in refused(axis=[f"{place} cm-1" for place in places], unit="nm")
+
+
+def logs():
+    job = Cluster().run([SNV, ["snv", {"pls": {"components": 3}}]], (X, Y), lib="mljs").wait(progress=False)
+    assert "::progress" not in job.logs() and "::progress" not in job.best.logs()
+    shown = job.best.logs(progress=True)
+    told = [line for line in shown.splitlines() if line.startswith("::progress ")]
+    assert told and job.logs(job.best.id, progress=True) == shown
+    assert [line for line in shown.splitlines() if line not in told] == job.best.logs().splitlines()
 
 
 def reasons():

@@ -74,6 +74,8 @@ const PLAIN = {
   names_of_predictions: 'jobs that predict are called by their data and their model',
   warnings_of_data:
     'what was left out of the data or put right is told once, where it was asked for, and by the card',
+  units: 'the places of arrays have a unit where one is given, and those of another unit are refused',
+  logs: 'logs are without lines that only told how far a task was, unless they are asked for',
   axes: 'spectra in another unit are refused before they are sent, with both units',
   words_of_jobs: 'name, note, tags, priority and keeping are changed, and go with what is submitted again',
   moments: 'jobs are found since a date, a time, and so long ago',

@@ -142,6 +142,12 @@ describe('with Python', needsPython, () => {
     for (const { path } of PYTHONS) {
       const said = await python(path, ['-c', take, `${url}/client/python/${wheel.name}`, file]);
       assert.match(said.stdout, new RegExp(`^${PACKAGE_VERSION.replaceAll('.', '\\.')}\\+api`), said.stderr);
+      const raising = `import sys; sys.path.insert(0, sys.argv[1]); import jq_cluster; jq_cluster.Dataset([[1.0]], [1, 2])`;
+      const { stderr } = await python(path, ['-c', raising, file]);
+      assert.match(
+        stderr,
+        /File ".*client\.whl\/jq_cluster\/_datasets\.py", line \d+, in _add\n +raise InputError/,
+      );
     }
   });
 });

@@ -183,6 +183,6 @@ describe('a task file', () => {
   it('is refused if pipeline file or dataset folder are missing', () => {
     const gone = scratch();
     rmSync(gone, { recursive: true });
-    refuses(() => runHere({ pipeline: [PLS], dataset: join(gone, 'data') }), /^dataset folder not found: /);
+    refuses(() => runHere({ pipeline: [PLS], dataset: join(gone, 'data') }), /^dataset not found: /);
   });
 });

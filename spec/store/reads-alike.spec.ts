@@ -172,6 +172,7 @@ async function* questions(cluster: TestCluster, lab: Lab): AsyncGenerator<Asked>
       yield {
         jobs: () => reads.jobs({ limit, ...(created_before === undefined ? {} : { created_before }) }),
       };
+  for (const kind of ['run', 'predict'] as const) yield { jobs: () => reads.jobs({ kind, limit: 10 }) };
   for (const { id, name } of jobs) {
     for (const ref of [id, id.slice(0, 9), id.slice(-8), id.slice(-2), ...(name === null ? [] : [name])])
       yield { jobs: () => reads.jobs({ ref, limit: 10 }) };

@@ -1,8 +1,9 @@
 import type { JobQuery } from '../../../gateway/backend.ts';
 import { LIMITS } from '../../../machines/protocol/limits.ts';
 import { readReference } from '../../../machines/protocol/reference.ts';
+import type { TypeEnding } from '../../../machines/schema/job-types.ts';
 import { differing, joinSql, type Queries, type SqlText, sql } from '../store/sql.ts';
-import { amongNumbers, LIMIT } from '../store/sql-words.ts';
+import { amongNumbers, indexedBy, LIMIT } from '../store/sql-words.ts';
 import { type Condition, chosenWay, type OneQuery, restOf, type Way, waysOf } from './job-ways.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
@@ -34,9 +35,11 @@ interface Statement {
 }
 
 /** The newest jobs that pass a filter. */
-export async function jobHeads(db: Queries, query: JobQuery): Promise<JobHead[]> {
+export async function jobHeads(db: Queries, { kind, ...asked }: JobQuery): Promise<JobHead[]> {
   // No job has so many.
-  if ((query.tags?.length ?? 0) > LIMITS.tags) return [];
+  if ((asked.tags?.length ?? 0) > LIMITS.tags) return [];
+  const query = kind === undefined ? asked : { ...asked, types: await typesOfKind(db, kind) };
+  if (query.types?.length === 0) return [];
   const lists = await Promise.all([
     ...queriesOf(query).map((one) => headsOf(db, one)),
     ...endsAsked(query).map((ends) => byEnd(db, ends, query)),
@@ -48,8 +51,21 @@ export async function jobHeads(db: Queries, query: JobQuery): Promise<JobHead[]>
 }
 
 /** One for each of several types, whose jobs stand in an order for each by itself. */
-export const queriesOf = ({ types, ...query }: JobQuery): OneQuery[] =>
+export const queriesOf = ({ types, ...query }: Omit<JobQuery, 'kind'>): OneQuery[] =>
   types === undefined ? [query] : [...new Set(types)].map((type) => ({ ...query, type }));
+
+/** All types that jobs have, each found behind the one before: they are few, however many jobs there are. */
+export const TYPES_SQL = sql`WITH RECURSIVE known (type) AS (
+    SELECT min(type) FROM jobs
+    UNION ALL
+    SELECT (SELECT jobs.type FROM jobs${indexedBy('jobs_type')} WHERE jobs.type > known.type ORDER BY jobs.type LIMIT 1)
+      FROM known WHERE known.type IS NOT NULL
+  ) SELECT type FROM known WHERE type IS NOT NULL`;
+
+async function typesOfKind(db: Queries, kind: TypeEnding): Promise<string[]> {
+  const types = await db.all<{ type: string }[]>(TYPES_SQL);
+  return types.flatMap(({ type }) => (type.endsWith(`.${kind}`) ? [type] : []));
+}
 
 async function headsOf(db: Queries, query: OneQuery): Promise<JobHead[]> {
   const ways = query.ref === undefined ? [await chosenWay(db, waysOf(query))] : referred(query.ref);
@@ -108,7 +124,7 @@ const ENDS_SQL = sql`SELECT min(id) AS reached, ${differing('json_group_array(se
  * that are written, for what a person asks now and then. The ids stand together in their own index, and it is read in
  * pieces, between which others have their turn.
  */
-async function byEnd(db: Queries, ends: string, query: JobQuery): Promise<JobHead[]> {
+async function byEnd(db: Queries, ends: string, query: Omit<JobQuery, 'kind'>): Promise<JobHead[]> {
   const found: JobHead[] = [];
   let before: string | null = BEHIND_ALL;
   while (before !== null && found.length < query.limit) {

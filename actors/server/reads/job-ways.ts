@@ -5,7 +5,7 @@ import { indexedBy, JOIN, sqlWords, unindexed } from '../store/sql-words.ts';
 /* Along which order of the store the jobs of a list are looked for. */
 
 /** A query for jobs of one type, or of any. */
-export type OneQuery = Omit<JobQuery, 'types'> & { type?: string };
+export type OneQuery = Omit<JobQuery, 'types' | 'kind'> & { type?: string };
 
 export interface Condition {
   sql: SqlText;

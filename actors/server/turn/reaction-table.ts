@@ -1,5 +1,5 @@
 import type { JobEmission } from '../../../machines/job/job.ts';
-import { withRunTime, withStart } from '../../../machines/job/run-times.ts';
+import { withoutStart, withRunTime, withStart } from '../../../machines/job/run-times.ts';
 import { jobEventFor } from '../../../machines/job/steps.ts';
 import { hasEnded } from '../../../machines/schema/statuses.ts';
 import type { LeaseEnd, TaskEmission } from '../../../machines/task/task.ts';
@@ -101,7 +101,7 @@ function keepEnd(turn: Turn, { row }: TaskCell, _: unknown, { status, started_at
   if (status !== 'running') return;
   const job = turn.core.directory.job(row.job_id);
   const { created_at, run_times } = job.row;
-  job.amend(turn, { run_times: withStart(run_times, created_at - (started_at ?? created_at)) });
+  job.amend(turn, { run_times: withoutStart(run_times, (started_at ?? created_at) - created_at) });
 }
 
 /** To find out what is to be run says nothing of how long that takes. */

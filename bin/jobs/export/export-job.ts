@@ -9,8 +9,9 @@ import { readAs, replyOf } from '../../../gateway/client/replies.ts';
 import { PACKAGE_VERSION } from '../../../gateway/version.ts';
 import { compose, elements, members, RawJson } from '../../../machines/json/raw.ts';
 import { parseCurves } from '../../../machines/results/curve-file.ts';
-import { parsePredictions } from '../../../machines/results/predictions.ts';
+import { readPredictions } from '../../../machines/results/predictions.ts';
 import { ArtifactView, type JobView, TaskView } from '../../../machines/schema/views.ts';
+import { asNow } from '../../../machines/submission/resubmitted.ts';
 import type { Session } from '../../cli/client-command.ts';
 import { usageError } from '../../cli/exit.ts';
 import { localError } from '../../cli/local-error.ts';
@@ -20,7 +21,6 @@ import { arrived, fetchDownloads } from '../fetch-downloads.ts';
 import { history } from '../follow/follow.ts';
 import { taskPages } from '../follow/task-pages.ts';
 import { INDEX_FILE, type Indexed, writeIndex } from '../index-file.ts';
-import { asNow } from '../submit/resubmission.ts';
 import { taskFolders } from '../task-folders.ts';
 import { INPUTS, inputsOf, jobFileOf } from './inputs.ts';
 import { versionsCsv } from './versions.ts';
@@ -124,7 +124,7 @@ async function bestFiles(folder: string, { aggregate }: JobView, files: readonly
       return null;
     }
   };
-  const predictions = await read('predictions', parsePredictions);
+  const predictions = await read('predictions', readPredictions);
   return { predictions, curves: await read('curves', parseCurves) };
 }
 

@@ -2,11 +2,11 @@ import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { filenameOf } from '../../../gateway/client/filename.ts';
 import { compose, members, RawJson } from '../../../machines/json/raw.ts';
 import type { ArtifactView } from '../../../machines/schema/views.ts';
+import { withoutKey } from '../../../machines/submission/resubmitted.ts';
 import { explain } from '../../cli/explain.ts';
 import type { Download } from '../download.ts';
 import { DistinctNames, safeFileName } from '../filenames.ts';
 import { type Piece, references, rewrite } from '../submit/local-refs.ts';
-import { withoutKey } from '../submit/resubmission.ts';
 
 /** The folder of what was uploaded for a job. */
 export const INPUTS = 'inputs';

@@ -1,7 +1,7 @@
 import { remainingWords } from '../../../machines/job/remaining.ts';
 import type { JobView } from '../../../machines/schema/views.ts';
 import type { Session } from '../../cli/client-command.ts';
-import { duration } from '../../terminal/format.ts';
+import { wholeDuration } from '../../terminal/format.ts';
 
 /** Milliseconds between two questions. */
 const POLL_MS = 2_000;
@@ -34,7 +34,7 @@ export class RemainingTime {
 
   /** Empty while nothing is known. */
   get words(): string {
-    return this.#estimate ? remainingWords(this.#estimate, Date.now() / 1000, duration) : '';
+    return this.#estimate ? remainingWords(this.#estimate, Date.now() / 1000, wholeDuration) : '';
   }
 
   async #poll(): Promise<void> {

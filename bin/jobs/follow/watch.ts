@@ -54,7 +54,7 @@ async function followToEnd(session: Session, job: JobView, { signal }: Deadline)
   if (hasEnded(job.status)) return job;
   let labels = await labelsOf(session, job, signal);
   const board = new TaskBoard(job.aggregate.num_tasks);
-  const progress = new Progress(output, board.total, '');
+  const progress = new Progress(output, board.total, '', Math.max(0, Date.now() / 1000 - job.created_at));
   const onRetry = (why: string, s: number) =>
     progress.line(output.noteColours.yellow(`${plain(why)}; trying again in ${duration(s)}`));
   const reasons = new WaitingReasons(session, job, board, (line) =>

@@ -6,11 +6,12 @@ import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { libraryOf } from '../../../machines/schema/job-types.ts';
 import { usageError } from '../../cli/exit.ts';
 import { findJob } from '../find/find-job.ts';
-import { tasksNamed } from '../find/find-task.ts';
+import { taskFound } from '../find/find-task.ts';
+import { readModelFile } from './model-file.ts';
 
 /** A model that a person named. */
 export type FoundModel =
-  | { kind: 'file'; path: string }
+  | { kind: 'file'; path: string; label?: string }
   | { kind: 'artifact'; id: string; filename: string | null; label?: string; library?: string }
   | { kind: 'job'; id: string; name: string | null; library: string; bestModel: string | null };
 
@@ -34,7 +35,7 @@ export async function findModel(client: ClusterClient, text: string, task?: stri
   const file = await fileAt(text);
   if (task !== undefined && (file !== null || isArtifactId(text)))
     throw usageError(`--task names a task of a job, and '${text}' is no job`);
-  if (file !== null) return file;
+  if (file !== null) return { ...file, ...(await sourceOf(client, file.path)) };
   if (isArtifactId(text)) {
     return { kind: 'artifact', id: text, filename: fileNameIn(await client.artifactHeaders(text)) };
   }
@@ -43,8 +44,20 @@ export async function findModel(client: ClusterClient, text: string, task?: stri
   const library = libraryOf(type);
   if (task === undefined)
     return { kind: 'job', id, name, library, bestModel: aggregate.best_model_artifact_id };
-  return { ...(await modelOf(client, id, task)), library };
+  return { ...(await modelOf(client, { id, name }, task)), library };
 }
+
+/** Of the job that made a model file, where it says so, and that job is on this server. */
+async function sourceOf(client: ClusterClient, path: string): Promise<{ label?: string }> {
+  const said = await readModelFile(path).catch(() => null);
+  if (!said?.task) return {};
+  const { job_id } = said.task;
+  const [job] = await client.call('listJobs', { query: { ref: job_id, limit: 1 } });
+  return job?.id === job_id ? { label: `model of ${titleOf(job)}` } : {};
+}
+
+const shortly = (id: string): string => `…${id.slice(-8)}`;
+const titleOf = ({ id, name }: { id: string; name: string | null }): string => name ?? shortly(id);
 
 const isArtifactId = (text: string): boolean => /^art_\w+$/.test(text);
 
@@ -58,19 +71,19 @@ export async function fileAt(text: string): Promise<Extract<FoundModel, { kind: 
   throw usageError(`there is no file ${text}${await suggestPaths(text)}`, 'is the path right, from here?');
 }
 
-async function modelOf(client: ClusterClient, job: string, task: string) {
-  const [task_id] = await tasksNamed(client, job, [task]);
-  const query = task_id === undefined ? {} : { task_id };
-  const artifacts = await client.call('listJobArtifacts', { params: { id: job }, query });
+async function modelOf(client: ClusterClient, job: { id: string; name: string | null }, task: string) {
+  const { id: task_id, name } = await taskFound(client, job.id, task);
+  const artifacts = await client.call('listJobArtifacts', { params: { id: job.id }, query: { task_id } });
   const model = artifacts.find((artifact) => artifact.role === 'model' && artifact.task_id === task_id);
   if (!model)
-    throw usageError(`task ${task_id} has kept no model`, `see what it has: jqctl artifacts ${job}`);
-  return { kind: 'artifact' as const, id: model.id, filename: model.filename, label: `model of ${task}` };
+    throw usageError(`task ${task_id} has kept no model`, `see what it has: jqctl artifacts ${job.id}`);
+  const label = `${name ?? `task ${shortly(task_id)}`} of ${titleOf(job)}`;
+  return { kind: 'artifact' as const, id: model.id, filename: model.filename, label };
 }
 
 /** What stands for it in lists, where it has no better name. */
 export function labelFor(model: FoundModel): string | undefined {
-  if (model.kind === 'file') return basename(model.path, extname(model.path));
+  if (model.kind === 'file') return model.label ?? basename(model.path, extname(model.path));
   if (model.kind === 'artifact') return model.label;
-  return model.name === null ? undefined : `best of ${model.name}`;
+  return `best of ${titleOf(model)}`;
 }

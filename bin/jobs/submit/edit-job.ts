@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { BaseContext } from 'clipanion';
-import { indented } from '../../../machines/json/indented.ts';
+import { yamlToJson } from '../../../machines/json/yaml.ts';
+import { yamlText } from '../../../machines/json/yaml-text.ts';
 import type { JobSpec } from '../../../machines/schema/job.ts';
 import { sizeOf } from '../../../machines/submission/submission.ts';
 import type { Session } from '../../cli/client-command.ts';
@@ -13,8 +14,8 @@ import { counted } from '../../terminal/format.ts';
 import { type JobFile, jobFromText, readJobFile } from './job-file.ts';
 
 /**
- * A specification as somebody changed it in their editor, checked as the server will; null where nothing was changed.
- * Numbers stay as they were written.
+ * A specification as somebody changed it in their editor, as YAML, checked as the server will; null where nothing was
+ * changed. Numbers stay as they were written.
  * @param what it is, for people
  * @throws CliError where something is wrong with it; what was written is kept, and it is said where
  */
@@ -26,9 +27,10 @@ export async function editedJob(
 ): Promise<JobFile | null> {
   const editor = editorOf(env);
   const folder = await mkdtemp(join(tmpdir(), 'jqctl-edit-'));
-  const path = join(folder, 'job.json');
+  const path = join(folder, 'job.yaml');
   const before = jobFromText(text, what);
-  await writeFile(path, `${indented(text)}\n`, { mode: 0o600 });
+  const written = yamlText(text);
+  await writeFile(path, written, { mode: 0o600 });
   await openEditor(path, editor);
   const after = await readJobFile(path, Readable.from([]), {}).catch((error: unknown) => {
     if (!(error instanceof CliError)) throw error;
@@ -36,7 +38,7 @@ export async function editedJob(
     throw new CliError(exit, message, { details, hint: `what you wrote is kept: jqctl submit ${path}` });
   });
   await rm(folder, { recursive: true });
-  if (indented(after.text) === indented(text)) {
+  if (after.text === yamlToJson(written)) {
     output.note('nothing was changed, so nothing is submitted; without --edit it is submitted as it is');
     return null;
   }

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { suggestPaths } from '../../../actors/shared/suggest-paths.ts';
 import { compose, members, RawJson } from '../../../machines/json/raw.ts';
 import { YamlError, yamlToJson } from '../../../machines/json/yaml.ts';
+import { withLines } from '../../../machines/json/yaml-lines.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { JobSpec } from '../../../machines/schema/job.ts';
 import { type ValidationIssue, validator } from '../../../machines/schema/validate.ts';
@@ -15,6 +16,8 @@ import { findJsonError } from './json-error.ts';
 
 /** A server takes 16 MiB by default; beyond this no server is asked. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** Characters of a text in which lines are looked for: a second or two. */
+const MOST_PLACED = 2 * 1024 * 1024;
 const checkJob = validator(JobSpec);
 
 /** A checked job specification. */
@@ -40,23 +43,26 @@ export type Overrides = {
  */
 export async function readJobFile(path: string, stdin: Readable, overrides: Overrides): Promise<JobFile> {
   const name = path === '-' ? 'standard input' : path;
-  const written = toJson(await readText(path, name, stdin), name);
-  const job = jobFromText(override(written, overrides), name);
+  const written = await readText(path, name, stdin);
+  const job = jobFromText(override(toJson(written, name), overrides), name, written);
   return path === '-' ? job : { ...job, folder: dirname(path) };
 }
 
 /**
  * Checks JSON text as the server will.
- * @throws CliError that lists all faults of the specification
+ * @param written what somebody wrote that says so
+ * @throws CliError that lists all faults of the specification, with the lines on which they stand in what was written
  */
-export function jobFromText(text: string, name: string): JobFile {
+export function jobFromText(text: string, name: string, written?: string): JobFile {
+  const placed = (faults: ValidationIssue[]) =>
+    written === undefined || written.length > MOST_PLACED ? faults : withLines(written, faults);
   const checked = checkJob(JSON.parse(text));
-  if (!checked.ok) throw invalid(name, checked.faults);
+  if (!checked.ok) throw invalid(name, placed(checked.faults));
   try {
     // Whether Python jobs are allowed is the server's to say.
     admitJob(sizeOf(checked.value), { allowPythonJobs: true });
   } catch (error) {
-    throw error instanceof ClusterError ? invalid(name, error.faults ?? []) : error;
+    throw error instanceof ClusterError ? invalid(name, placed(error.faults ?? [])) : error;
   }
   return { text, spec: checked.value, warnings: unknownMembers(checked.value) };
 }

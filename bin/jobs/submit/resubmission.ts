@@ -1,6 +1,7 @@
-import { compose, elements, members, RawJson } from '../../../machines/json/raw.ts';
+import { elements, members } from '../../../machines/json/raw.ts';
 import { TASK_STATUSES } from '../../../machines/schema/statuses.ts';
-import type { JobView, TaskStatus } from '../../../machines/schema/views.ts';
+import type { TaskStatus } from '../../../machines/schema/views.ts';
+import { changed, withoutKey } from '../../../machines/submission/resubmitted.ts';
 
 export const ONLY = ['failed', 'cancelled', 'unfinished'] as const;
 export type Only = (typeof ONLY)[number];
@@ -11,33 +12,6 @@ export const STATUSES_OF: Readonly<Record<Only, readonly TaskStatus[]>> = {
   cancelled: ['cancelled'],
   unfinished: TASK_STATUSES.filter((status) => status !== 'succeeded'),
 };
-
-/**
- * A stored specification as one to submit anew: under its idempotency key the server would answer with the old job, and
- * what that one came from says nothing of this. Numbers stay as they were written.
- */
-export function withoutKey(request: string): string {
-  return withMembers(
-    request,
-    new Map([
-      ['idempotency_key', null],
-      ['resubmitted_from', null],
-    ]),
-  );
-}
-
-/** The specification of a job with what that is called by now, what is said of it, and which job it is. */
-export function asNow(request: string, { id, name, note = null, tags = [] }: JobView): string {
-  return withMembers(
-    request,
-    new Map([
-      ['resubmitted_from', JSON.stringify(id)],
-      ['name', name === null ? null : JSON.stringify(name)],
-      ['note', note === null ? null : JSON.stringify(note)],
-      ['tags', tags.length === 0 ? null : JSON.stringify(tags)],
-    ]),
-  );
-}
 
 /**
  * The specifications of those tasks of a job that are chosen, as few as there can be: a specification has every
@@ -58,7 +32,7 @@ export function specsOf(request: string, isMeant: (place: number) => boolean): s
     together.set(wanted.join(), group);
   }
   return [...together.values()].map((group) =>
-    withMembers(
+    changed(
       withoutKey(request),
       new Map([
         ['pipeline', null],
@@ -78,11 +52,4 @@ function listOf(parts: ReadonlyMap<string, string>, name: string): string[] {
   };
   const several = given(`${name}s`);
   return several === undefined ? [given(name) ?? 'null'] : elements(several);
-}
-
-/** The object with these members set, or without those that are null. */
-export function withMembers(text: string, changes: ReadonlyMap<string, string | null>): string {
-  const parts = new Map<string, string | null>([...members(text), ...changes]);
-  const kept = [...parts].filter((part): part is [string, string] => part[1] !== null);
-  return compose(Object.fromEntries(kept.map(([key, value]) => [key, new RawJson(value)])));
 }

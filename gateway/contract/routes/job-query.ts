@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { LIMITS } from '../../../machines/protocol/limits.ts';
 import type { Principal } from '../../../machines/protocol/rights.ts';
-import { TYPE_ENDINGS } from '../../../machines/schema/job-types.ts';
+import { Words } from '../../../machines/schema/common.ts';
+import { TYPE_ENDINGS, type TypeEnding } from '../../../machines/schema/job-types.ts';
 import { JobStatus } from '../../../machines/schema/views.ts';
 import type { JobQuery } from '../../backend.ts';
 import { clamp, JOBS_LIMIT, limit } from './query.ts';
@@ -28,6 +29,7 @@ export const JobListQuery = Type.Object({
   library: Type.Optional(
     Type.String({ maxLength: LIMITS.type, description: 'that runs it, such as `mljs`' }),
   ),
+  kind: Type.Optional(Words(TYPE_ENDINGS, 'whether they run pipelines or predict with a model')),
   tag: Type.Optional(
     Type.String({
       maxLength: LIMITS.tags * (LIMITS.tag + 1),
@@ -44,26 +46,33 @@ export const JobListQuery = Type.Object({
 
 /** The query that is meant. */
 export function jobQuery(
-  { type, library, tag, since, until, owner, created_before, ...asked }: Static<typeof JobListQuery>,
+  { type, library, kind, tag, since, until, owner, created_before, ...asked }: Static<typeof JobListQuery>,
   principal: Principal,
 ): JobQuery {
   const ends = [until, created_before].filter((end) => end !== undefined);
   const tags = tag?.split(',').flatMap((one) => one.trim() || []) ?? [];
-  const types = typesOf(type, library);
+  const types = typesOf({ type, library, kind });
   return {
     ...asked,
     limit: clamp(asked.limit, JOBS_LIMIT),
     ...(owner !== undefined && { owner: owner === 'me' ? principal.name : owner }),
     ...(types !== undefined && { types }),
+    ...(types === undefined && kind !== undefined && { kind }),
     ...(tags.length > 0 && { tags: [...new Set(tags)] }),
     ...(since !== undefined && { created_from: since }),
     ...(ends.length > 0 && { created_before: Math.min(...ends) }),
   };
 }
 
-/** The types that both allow; undefined where any is allowed. */
-function typesOf(type: string | undefined, library: string | undefined): string[] | undefined {
-  if (library === undefined) return type === undefined ? undefined : [type];
-  const types = TYPE_ENDINGS.map((ending) => `${library}.${ending}`);
-  return type === undefined ? types : types.filter((one) => one === type);
+interface TypesAsked {
+  type: string | undefined;
+  library: string | undefined;
+  kind: TypeEnding | undefined;
+}
+
+/** The types that all of them allow; undefined where those of any library are. */
+function typesOf({ type, library, kind }: TypesAsked): string[] | undefined {
+  if (library === undefined && type === undefined) return undefined;
+  const types = library === undefined ? [type as string] : TYPE_ENDINGS.map((one) => `${library}.${one}`);
+  return types.filter((one) => (type ?? one) === one && (kind === undefined || one.endsWith(`.${kind}`)));
 }

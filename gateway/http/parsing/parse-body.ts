@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { withLines } from '../../../machines/json/yaml-lines.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
-import { validator } from '../../../machines/schema/validate.ts';
+import { type ValidationIssue, validator } from '../../../machines/schema/validate.ts';
 import type { JsonRoute } from '../../contract/route.ts';
 import { isYaml, parseDocument } from './parse-document.ts';
 
@@ -46,7 +47,14 @@ export function bodyParser(route: Pick<JsonRoute, 'body' | 'yaml' | 'right' | 'd
   return (bytes, { contentType, contentEncoding }) => {
     const document = parseDocument(bytes, { contentType, contentEncoding, yaml, tolerant });
     const checked = check(document.value);
-    if (!checked.ok) throw ClusterError.invalid('body', checked.faults);
+    if (!checked.ok) {
+      const faults = isYaml(contentType) ? placed(bytes, checked.faults) : checked.faults;
+      throw ClusterError.invalid('body', faults);
+    }
     return digest ? digest(checked.value, document.text) : known(checked.value as object, properties);
   };
 }
+
+/** A person wrote it, and looks for the line. */
+const placed = (bytes: Buffer, faults: readonly ValidationIssue[]): ValidationIssue[] =>
+  withLines(bytes.toString('utf8').replace(/^\uFEFF/, ''), faults);

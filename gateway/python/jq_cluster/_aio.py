@@ -65,8 +65,8 @@ class AsyncJob:
     async def waiting(self) -> List[str]:
         return await asyncio.to_thread(lambda: self.job.waiting)
 
-    async def logs(self, task: Optional[str] = None) -> str:
-        return await asyncio.to_thread(self.job.logs, task)
+    async def logs(self, task: Optional[str] = None, *, progress: bool = False) -> str:
+        return await asyncio.to_thread(lambda: self.job.logs(task, progress=progress))
 
     async def cancel(self) -> "AsyncJob":
         await asyncio.to_thread(self.job.cancel)

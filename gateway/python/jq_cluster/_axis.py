@@ -66,5 +66,16 @@ def unit_of(header: Sequence[str]) -> Optional[str]:
     return "nm" if units[0] == "nm" else "cm-1" if "cm" in units[0] else "µm"
 
 
+def with_unit(header: Sequence[str], unit: str) -> List[str]:
+    """The names of columns with a unit behind each. Raises `InputError` where they are no places, or say another unit."""
+    if not unit_of([f"1 {unit}"]):
+        raise InputError(f"unit is {unit!r}, and may be nm, µm or cm-1")
+    if any(PLACE.match(name.strip()) is None for name in header):
+        raise InputError(f"unit is {unit!r}, and the columns of the spectra are no places; name those with axis=…")
+    if unit_of(header) not in (None, unit_of([f"1 {unit}"])):
+        raise InputError(f"unit is {unit!r}, and the columns of the spectra are named in {unit_of(header)}")
+    return [name if unit_of([name]) else f"{name} {unit}" for name in header]
+
+
 def _span(places: Sequence[float], unit: Optional[str]) -> str:
     return f"{places[0]:.15g} to {places[-1]:.15g}{f' {unit}' if unit else ''}, {len(places)} columns"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 import re
 import zipfile
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ._axis import PLACE
+from ._axis import PLACE, with_unit
+from ._cells import Table, csv_of, table_of
 from ._errors import InputError
-from ._http import dumps
 from ._find import hint
 from ._paths import is_here, located, stem
 from ._rows import names_column, order_of, rows_apart
@@ -28,11 +26,11 @@ _ARRAYS = ("train_x", "train_y", "test_x", "test_y")
 _MODIFIED = (1980, 1, 2, 0, 0, 0)
 
 
-class Table(NamedTuple):
-    """The names of columns, and rows."""
+class Places(NamedTuple):
+    """Where the columns of spectra lie, as far as that is said beside them."""
 
-    header: List[str]
-    rows: List[List[Any]]
+    axis: Optional[Sequence[Any]]
+    unit: Optional[str]
 
 
 class Purpose(NamedTuple):
@@ -58,8 +56,9 @@ class Dataset:
 
     `X` has a row for each sample, and `y` a value for each; without `y` it can be predicted only. Where both have an index
     (or a column `sample`), rows belong together by that, and it has to be of the same samples; else by their order. An index
-    that does more than count, or a column `sample`, names the samples. `axis` names the columns of `X` (wavelengths in nm or
-    wavenumbers in cm-1); a frame has them as its columns. `name` is what rankings call the data.
+    that does more than count, or a column `sample`, names the samples. `axis` names the columns of `X`; a frame has them as
+    its columns. `unit` is that of these places: `nm`, `µm` or `cm-1`; spectra of another unit are refused by a model that knows
+    its own. `name` is what rankings call the data.
     """
 
     def __init__(
@@ -71,25 +70,25 @@ class Dataset:
         *,
         name: Optional[str] = None,
         axis: Optional[Sequence[Any]] = None,
+        unit: Optional[str] = None,
         target: Optional[str] = None,
     ) -> None:
         self.name = name
         self._tables: Dict[str, Table] = {}
         self._names: Dict[str, List[str]] = {}
-        self._add("train", (X, y), ("X", "y"), axis, target)
+        places = Places(axis, unit)
+        self._add("train", (X, y), ("X", "y"), places, target)
         if X_test is not None:
-            self._add("test", (X_test, y_test), ("X_test", "y_test"), axis, target)
+            self._add("test", (X_test, y_test), ("X_test", "y_test"), places, target)
             _assert_same_columns(X, X_test, self._tables)
         elif y_test is not None:
             raise InputError("y_test is given without X_test")
 
-    def _add(
-        self, part: str, given: Tuple[Any, Any], what: Tuple[str, str], axis: Optional[Sequence[Any]], target: Optional[str]
-    ) -> None:
+    def _add(self, part: str, given: Tuple[Any, Any], what: Tuple[str, str], places: Places, target: Optional[str]) -> None:
         """Adds spectra, and their reference values where there are some, in the order of the spectra."""
         x, rows = rows_apart(given[0])
-        spectra = _spectra(x, what[0], axis)
         names = rows.names()
+        spectra = _spectra(x, what[0], places, names)
         self._tables[f"{part}_x"] = spectra
         if given[1] is not None:
             y, others = rows_apart(given[1])
@@ -109,10 +108,12 @@ class Dataset:
         return "train_y" in self._tables
 
     @classmethod
-    def from_frame(cls, frame: Any, target: Optional[str] = None, *, name: Optional[str] = None) -> "Dataset":
+    def from_frame(
+        cls, frame: Any, target: Optional[str] = None, *, name: Optional[str] = None, unit: Optional[str] = None
+    ) -> "Dataset":
         """Of a frame of pandas with spectra and reference values: columns named by wavelengths are the spectra.
 
-        `target` names the column of reference values; it may be left out where only one other column holds numbers.
+        `unit` is theirs, where the names do not say it. `target` names the column of reference values; it may be left out where only one other column holds numbers.
         """
         spectra, others = _sorted(frame)
         if target is not None and target not in list(frame.columns):
@@ -125,7 +126,7 @@ class Dataset:
                 names = ", ".join(str(other) for other in others) or "none"
                 raise InputError(f"which column holds the reference values? Dataset.from_frame(frame, target=…): {names}")
             target = others[0]
-        return cls(_with_names(frame, spectra), frame[target], name=name)
+        return cls(_with_names(frame, spectra), frame[target], name=name, unit=unit)
 
     @classmethod
     def _to_predict(cls, frame: Any, target: Callable[[], Optional[str]]) -> "Dataset":
@@ -144,7 +145,7 @@ class Dataset:
         def write(archive: zipfile.ZipFile) -> None:
             for key, table in self._tables.items():
                 names = self._names.get(key.partition("_")[0]) if with_names else None
-                add(archive, f"{key}.csv", _csv(table if names is None else _named(table, names)))
+                add(archive, f"{key}.csv", csv_of(table if names is None else _named(table, names)))
 
         return write
 
@@ -269,23 +270,23 @@ def _named(table: Table, names: List[str]) -> Table:
     return Table(["sample", *table.header], [[name, *row] for name, row in zip(names, table.rows)])
 
 
-def _spectra(given: Any, what: str, axis: Optional[Sequence[Any]]) -> Table:
-    names = list(axis) if axis is not None else _columns(given)
+def _spectra(given: Any, what: str, places: Places, samples: Optional[List[str]]) -> Table:
+    names = list(places.axis) if places.axis is not None else _columns(given)
     # Words above numbers are a header whatever the numbers are; `x0` would be a place on an axis, which nobody has named.
-    table = _table(given, what, names, lambda width: [f"column {i}" for i in range(width)])
+    table = table_of(given, what, names, lambda width: [f"column {i + 1}" for i in range(width)])
     for i, row in enumerate(table.rows):
         for j, value in enumerate(row):
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise InputError(f"{what}: {table.header[j]!r} of sample {i + 1} is {value!r}, which is no number")
-            if not math.isfinite(value):
-                raise InputError(f"{what}: {table.header[j]!r} of sample {i + 1} is {value!r}; spectra have no gaps")
-    return table
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+                why = "spectra have no gaps" if isinstance(value, float) else "which is no number"
+                sample = i + 1 if samples is None else samples[i]
+                raise InputError(f"{what}: {table.header[j]!r} of sample {sample} is {value!r}; {why}")
+    return table if places.unit is None else table._replace(header=with_unit(table.header, places.unit))
 
 
 def _values(given: Any, what: str, target: Optional[str]) -> Table:
     name = target if target is not None else getattr(given, "name", None)
     names = _columns(given) if name is None else [name]
-    return _table(given, what, names, lambda width: ["y"] if width == 1 else [f"y{i + 1}" for i in range(width)])
+    return table_of(given, what, names, lambda width: ["y"] if width == 1 else [f"y{i + 1}" for i in range(width)])
 
 
 def _assert_same_columns(one: Any, other: Any, tables: Mapping[str, Table]) -> None:
@@ -294,56 +295,3 @@ def _assert_same_columns(one: Any, other: Any, tables: Mapping[str, Table]) -> N
         raise InputError(f"X has {len(train)} columns, and X_test has {len(test)}")
     if _columns(one) is not None and _columns(other) is not None and train != test:
         raise InputError("X and X_test have columns of different names")
-
-
-def _name(one: Any) -> str:
-    value = one.item() if callable(getattr(one, "item", None)) else one
-    return value if isinstance(value, str) else repr(value)
-
-
-def _table(given: Any, what: str, names: Optional[List[Any]], usual: Callable[[int], List[str]]) -> Table:
-    """Header and rows. Floats of 32 bits are written with the digits that tell them apart."""
-    if given is None:
-        raise InputError(f"{what} is missing")
-    array = given.to_numpy() if callable(getattr(given, "to_numpy", None)) else given
-    rows = array.tolist() if callable(getattr(array, "tolist", None)) else [_listed(row) for row in array]
-    if not isinstance(rows, list) or len(rows) == 0:
-        raise InputError(f"{what} holds no samples")
-    if not isinstance(rows[0], list):
-        if what.startswith("X"):
-            raise InputError(f"{what} must have two dimensions: a row for each sample, a column for each wavelength")
-        rows = [[value] for value in rows]
-    width = len(rows[0]) if isinstance(rows[0], list) else 0
-    if width == 0 or isinstance(rows[0][0], list) or any(not isinstance(row, list) or len(row) != width for row in rows):
-        raise InputError(f"{what} must have two dimensions, and rows of equal length")
-    if str(getattr(array, "dtype", "")) in ("float32", "float16"):
-        rows = [[float("%.9g" % value) for value in row] for row in rows]
-    header = usual(width) if names is None else [_name(one) for one in names]
-    if len(header) != width:
-        raise InputError(f"{what} has {width} columns, and {len(header)} names for them")
-    return Table(header, rows)
-
-
-def _listed(row: Any) -> Any:
-    if callable(getattr(row, "tolist", None)):
-        return row.tolist()
-    return list(row) if isinstance(row, (list, tuple)) else row
-
-
-def _csv(table: Table) -> bytes:
-    text = io.StringIO()
-    # Semicolons: the one delimiter that nirs4all expects without being told.
-    writer = csv.writer(text, delimiter=";", lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows([_cell(value) for value in row] for row in table.rows)
-    return text.getvalue().encode()
-
-
-def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, float):
-        if math.isinf(value):
-            raise InputError("a reference value is infinite")
-        return repr(value)
-    return value if isinstance(value, str) else str(dumps(value))

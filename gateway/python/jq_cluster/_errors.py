@@ -35,7 +35,7 @@ class ResponseError(ClusterError):
         self.code = str(body.get("code") or _CODES.get(status, "internal"))
         errors = body.get("errors")
         #: Of a body or query that is not valid: `path` (a JSON pointer) and `message` each.
-        self.faults: List[Dict[str, str]] = list(errors) if isinstance(errors, list) else []
+        self.faults: List[Dict[str, Any]] = list(errors) if isinstance(errors, list) else []
         #: By what the server's log names the request.
         self.request_id: Optional[str] = headers.get("x-request-id")
         #: Seconds after which the server asks to try again, if it says so.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from ._errors import ClusterError, InputError, JobCancelledError, JobFailedError
@@ -213,8 +214,10 @@ class Job:
 
     @property
     def errors(self) -> Dict[str, str]:
-        """Why tasks failed, by their ids."""
-        return self._api.get_job(self.id)["aggregate"]["errors"]
+        """Why tasks failed, by `PIPELINE on DATASET`, or by their ids where that is not enough; `task` takes either."""
+        failed = [(f"{task.pipeline} on {task.dataset}", task) for task in self.tasks("failed")]
+        known = Counter(name for name, _ in failed)
+        return {name if known[name] == 1 else task.id: task.error or "" for name, task in failed}
 
     def predict(self, X: Any, y: Any = None, *, interpolate: bool = False) -> Any:
         """Predicts samples with its best model on a worker, and waits for that: a frame, or a list of rows without pandas.
@@ -236,11 +239,13 @@ class Job:
             return frame(parts[0][1])
         return frame([{"dataset": task.dataset, **row} for task, rows in parts for row in rows])
 
-    def logs(self, task: Optional[str] = None) -> str:
-        """What its tasks printed, one after the other, or one of them, which is named as for `task`."""
+    def logs(self, task: Optional[str] = None, *, progress: bool = False) -> str:
+        """What its tasks printed, one after the other, or one of them, which is named as for `task`.
+
+        Lines by which a run only told how far it was are left out but for `progress`."""
         if task is not None:
-            return self.task(task).logs()
-        parts = [(task, task.logs()) for task in self.tasks()]
+            return self.task(task).logs(progress=progress)
+        parts = [(task, task.logs(progress=progress)) for task in self.tasks()]
         if len(parts) == 1:
             return parts[0][1]
         return "\n".join(f"== {task.pipeline} on {task.dataset} ({task.id})\n{log}" for task, log in parts)

@@ -35,7 +35,7 @@ class Model(NamedTuple):
         """What its file says of itself; nothing where it cannot be had: it is refused where it is asked to predict."""
         try:
             return {} if self.file is None else about_in(self.file())
-        except (ClusterError, OSError, ValueError, zipfile.BadZipFile):
+        except (AttributeError, ClusterError, OSError, ValueError, zipfile.BadZipFile):
             return {}
 
     def purpose(self, library: str, interpolate: bool) -> Purpose:
@@ -63,8 +63,12 @@ class HasModel(Protocol):
 
 def best_of(job: JobView, file: Callable[[], Path]) -> Model:
     """The best model of a job."""
-    label = f"best of {job['name']}" if job["name"] else None
-    return Model({"kind": "best_model", "job_id": job["id"]}, library_of(job), label, file)
+    return Model({"kind": "best_model", "job_id": job["id"]}, library_of(job), f"best of {title_of(job)}", file)
+
+
+def title_of(job: JobView) -> str:
+    """What lists call a job."""
+    return job["name"] or f"…{job['id'][-8:]}"
 
 
 def about_in(path: Path) -> Dict[str, Any]:
@@ -137,7 +141,15 @@ def model_of(session: Session, model: Union[HasModel, PathName, Mapping[str, Any
     uploaded = session.upload(path, os.path.basename(path))
     ref = {"kind": "artifact", "artifact_id": uploaded, "name": stem(path)}
     by_ending = {".json": "mljs", ".n4a": "nirs4all"}.get(os.path.splitext(path)[1].lower())
-    return Model(ref, library or by_ending, stem(path), lambda: Path(path))
+    return Model(ref, library or by_ending, _made_by(session, Path(path)) or stem(path), lambda: Path(path))
+
+
+def _made_by(session: Session, path: Path) -> Optional[str]:
+    """A name by the job that made a model file, where it says so, and that job is on this server."""
+    made = Model({}, None, file=lambda: path).about().get("task") or {}
+    job_id = made.get("job_id") if isinstance(made, dict) else None
+    found = session.api.list_jobs(ref=job_id, limit=1) if isinstance(job_id, str) else []
+    return f"model of {title_of(found[0])}" if found and found[0]["id"] == job_id else None
 
 
 def _library_in(path: Path) -> Optional[str]:

@@ -117,10 +117,11 @@ def remaining(job: JobView) -> str:
     now = time.time()
     if now >= estimate["latest"]:
         return "takes longer than expected"
-    about, earliest, latest = (clock(max(0.0, estimate[when] - now)) for when in ("ends_at", "earliest", "latest"))  # type: ignore[literal-required]
+    about, latest = (max(1, round(estimate[when] - now)) for when in ("ends_at", "latest"))  # type: ignore[literal-required]
     if now >= estimate["ends_at"]:
-        return f"less than {latest} left"
-    return f"about {about} left" if earliest == latest else f"about {about} left ({earliest} to {latest})"
+        return f"less than {clock(latest)} left"
+    earliest = max(0, round(estimate["earliest"] - now))
+    return f"about {clock(about)} left{'' if latest - earliest <= 1 else f' ({clock(earliest)} to {clock(latest)})'}"
 
 
 def clock(seconds: float) -> str:

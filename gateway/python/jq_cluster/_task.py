@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Optional
 
@@ -10,10 +11,13 @@ from ._errors import ClusterError
 from ._files import content, fetch, rows_of
 from ._find import pipeline_of
 from ._http import PathName
-from ._predict import Model, library_of
+from ._predict import Model, library_of, title_of
 from ._routes import ArtifactView, EventView, TaskView
 from ._session import Session
 from ._tables import frame
+
+#: A line that told how far the task was.
+_PROGRESS = re.compile(r"^::progress[^\S\n]+\d*\.?\d+(?:e-?\d+)?(?:[^\S\n].*)?(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
 class Task:
@@ -74,9 +78,9 @@ class Task:
 
     def as_model(self) -> Model:
         """Its model, for a job that predicts."""
-        library = library_of(self._api.get_job(self.view["job_id"]))
+        job = self._api.get_job(self.view["job_id"])
         ref = {"kind": "artifact", "artifact_id": self.artifact("model")["id"], "name": self.pipeline}
-        return Model(ref, library, f"model of {self.pipeline}", self.model)
+        return Model(ref, library_of(job), f"{self.pipeline} on {self.dataset} of {title_of(job)}", self.model)
 
     def curves(self) -> Dict[str, Any]:
         """What goes along with a setting, such as errors by the number of components."""
@@ -89,11 +93,14 @@ class Task:
         spectra: Dict[str, Any] = json.loads(content(self._api, self.artifact(role)))
         return spectra
 
-    def logs(self) -> str:
-        """What the task printed: all of it once it has ended, before that as far as it was sent."""
+    def logs(self, *, progress: bool = False) -> str:
+        """What the task printed: all of it once it has ended, before that as far as it was sent.
+
+        Lines by which its run only told how far it was are left out but for `progress`."""
         kept = [artifact for artifact in self.artifacts() if artifact["role"] == "logs"]
         if kept:
-            return content(self._api, kept[-1]).decode("utf-8", "replace")
+            text = content(self._api, kept[-1]).decode("utf-8", "replace")
+            return text if progress else _PROGRESS.sub("", text)
         lines = (event["message"] for event in self._events() if event["type"] == "log")
         return "".join(f"{line}\n" for line in lines)
 

@@ -59,7 +59,7 @@ def report(path, params):
         train = dataset.x({"partition": "train"}, layout="2d")
         test = dataset.x({"partition": "test"}, layout="2d")
         spectra = train[0] if isinstance(train, list) else train
-        step = max(1, math.ceil(len(spectra) / SHOWN_SPECTRA))
+        shown = min(len(spectra), SHOWN_SPECTRA)
         return {
             "library": "nirs4all",
             "samples": len(spectra),
@@ -68,7 +68,7 @@ def report(path, params):
             "axis": axis_of(dataset),
             "targets": targets_of(dataset.y({"partition": "train"}), looked.targets),
             "warnings": looked.warnings + about_columns(dataset) + sorted({runner.message_of(entry.message) for entry in caught if of_interest(entry)}),
-            "spectra": [numbers(row) for row in spectra[::step]],
+            "spectra": [numbers(spectra[i * len(spectra) // shown]) for i in range(shown)],
         }
 
 

@@ -7,6 +7,12 @@ const TIMEOUT_MS = 30_000;
 
 export type Query = Record<string, string | number | undefined>;
 
+/** What is sent: a document, numbers as written. */
+export interface Body {
+  text: string;
+  type: 'application/json' | 'application/yaml';
+}
+
 export interface ApiOptions {
   /** The page's own address; paths are relative to it, so a proxy may put the server under any prefix. */
   base: string;
@@ -35,8 +41,7 @@ export class Api {
     return this.#whole(this.url(path), 'GET', signal, (answer) => answer.text());
   }
 
-  /** @param body JSON text, numbers as written */
-  post<T>(path: string, body?: string, signal?: AbortSignal): Promise<T> {
+  post<T>(path: string, body?: Body, signal?: AbortSignal): Promise<T> {
     const read = (answer: Response) => answer.json() as Promise<T>;
     return this.#whole(this.url(path), 'POST', signal, read, body);
   }
@@ -73,12 +78,12 @@ export class Api {
     method: string,
     signal: AbortSignal | undefined,
     read: (answer: Response) => Promise<T>,
-    body?: string,
+    body?: Body,
   ): Promise<T> {
     const timeout = AbortSignal.timeout(TIMEOUT_MS);
     const answer = await this.#send(url, {
       method,
-      ...(body === undefined ? {} : { body, headers: { 'Content-Type': 'application/json' } }),
+      ...(body && { body: body.text, headers: { 'Content-Type': body.type } }),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     const value = await this.#reaching(() => read(answer), signal);

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { MACHINE_NAMES, type MachineName } from '../../../../machines/charts/names.ts';
+import { TYPE_ENDINGS, type TypeEnding } from '../../../../machines/schema/job-types.ts';
 import { JOB_COLUMNS, type JobColumn } from './job-sort.ts';
 import { JOB_STATUSES, type JobStatus } from './status.ts';
 
@@ -24,6 +25,8 @@ export interface Place {
   owner: string;
   /** Its type, or its library. */
   kind: string;
+  /** Whether it runs pipelines or predicts; empty: either. */
+  does: TypeEnding | '';
   /** Tags that it has all of, with commas between them. */
   tag: string;
   /** The first and the last day on which it may have been submitted, such as `2026-11-29`. */
@@ -55,6 +58,7 @@ const HOME: Place = {
   name: '',
   owner: '',
   kind: '',
+  does: '',
   tag: '',
   since: '',
   until: '',
@@ -76,6 +80,7 @@ const KEYS = [
   'name',
   'owner',
   'kind',
+  'does',
   'tag',
   'since',
   'until',
@@ -140,6 +145,7 @@ export function placeOf(search: string, state: unknown): Place {
     name: read('name'),
     owner: read('owner'),
     kind: read('kind'),
+    does: known(TYPE_ENDINGS, read('does')),
     tag: read('tag'),
     since: day(read('since')),
     until: day(read('until')),

@@ -37,6 +37,8 @@ export class JobDetail {
   readonly request = signal<string | null>(null);
   /** Repeated and changed submissions of it, the newest first. */
   readonly again = signal<readonly JobView[]>([]);
+  /** Whether the job that it was submitted again from is here; an imported one was on another server. */
+  readonly hasOrigin = signal(false);
   readonly tab: { readonly value: Tab };
   readonly refresher: Refresher;
   /** Shown until the reader chooses. */
@@ -95,6 +97,11 @@ export class JobDetail {
       this.#api.get<JobView[]>('v1/jobs', { resubmitted_from: this.id, limit: MOST_AGAIN }, signal),
     ]);
     this.again.value = again;
+    const { resubmitted_from: origin } = job;
+    if (origin) {
+      const [found] = await this.#api.get<JobView[]>('v1/jobs', { ref: origin, limit: 1 }, signal);
+      this.hasOrigin.value = found?.id === origin;
+    }
     // Chosen once: it would be rude to turn the page while somebody reads.
     if (this.job.value === null) this.#opening.value = openingTab(job);
     this.job.value = job;

@@ -1,14 +1,16 @@
 import { signal } from '@preact/signals';
 import { indented } from '../../../../machines/json/indented.ts';
-import { compose, members, RawJson } from '../../../../machines/json/raw.ts';
+import { yamlText } from '../../../../machines/json/yaml-text.ts';
 import type { JobCheck } from '../../../../machines/schema/job-check.ts';
+import type { ValidationIssue } from '../../../../machines/schema/validate.ts';
 import type { JobView } from '../../../../machines/schema/views.ts';
+import { asNow, withoutKey } from '../../../../machines/submission/resubmitted.ts';
 import { ResponseError } from '../../../client/errors.ts';
-import type { Api } from '../api/http.ts';
+import type { Api, Body } from '../api/http.ts';
 import { wordsOf } from '../api/words-of.ts';
 
-/** Characters of a line in which a step of a pipeline stays whole. */
-const WIDTH = 90;
+/** Characters of a specification that are edited and sent as YAML: servers take no longer ones. */
+const MOST_YAML = 256 * 1024;
 
 /** Milliseconds without a key stroke after which the server is asked. */
 const TYPING_MS = 250;
@@ -17,7 +19,7 @@ const TYPING_MS = 250;
 export type Verdict =
   | { is: 'checking' }
   | { is: 'right'; check: JobCheck }
-  | { is: 'wrong'; sentence: string; faults: readonly { path: string; message: string }[] };
+  | { is: 'wrong'; sentence: string; faults: readonly ValidationIssue[] };
 
 /** The specification of a job, being changed, and what the server says of it while that goes on. */
 export class SpecEdit {
@@ -50,14 +52,22 @@ export class SpecEdit {
   }
 
   submit(): Promise<JobView> {
-    return this.#api.post<JobView>('v1/jobs', this.#text);
+    return this.#api.post<JobView>('v1/jobs', this.#body());
+  }
+
+  /** JSON is YAML, too, whose faults are told by their lines. */
+  #body(): Body {
+    return {
+      text: this.#text,
+      type: this.#text.length > MOST_YAML ? 'application/json' : 'application/yaml',
+    };
   }
 
   async #check(): Promise<void> {
     const asking = new AbortController();
     this.#asking = asking;
     try {
-      const check = await this.#api.post<JobCheck>('v1/jobs/check', this.#text, asking.signal);
+      const check = await this.#api.post<JobCheck>('v1/jobs/check', this.#body(), asking.signal);
       this.verdict.value = { is: 'right', check };
     } catch (error) {
       if (asking.signal.aborted) return;
@@ -67,10 +77,8 @@ export class SpecEdit {
   }
 }
 
-/** A stored specification as one to submit anew, which says where it is from; numbers stay as they were written. */
-export function textToEdit(request: string, jobId: string): string {
-  const { idempotency_key: _, ...kept } = Object.fromEntries(
-    [...members(request)].map(([key, text]) => [key, new RawJson(text)] as const),
-  );
-  return indented(compose({ ...kept, resubmitted_from: jobId }), WIDTH);
+/** The specification of a job as one to submit anew, as YAML; numbers stay as they were written. */
+export function textToEdit(request: string, job: JobView): string {
+  const spec = asNow(withoutKey(request), job);
+  return spec.length > MOST_YAML ? indented(spec) : yamlText(spec);
 }

@@ -23,7 +23,7 @@ export const SETS = { train: ['train', 'cal'], test: ['test', 'val'] } as const;
  * @throws InputError that names what is there instead
  */
 export function findTables(path: string): DatasetFiles {
-  if (!existsSync(path)) throw new InputError(`dataset folder not found: ${path}${suggestPathsSync(path)}`);
+  if (!existsSync(path)) throw new InputError(`dataset not found: ${path}${suggestPathsSync(path)}`);
   if (!statSync(path).isDirectory()) return { train: { both: path }, test: null };
   const names = readdirSync(path).filter((name) => !isLeftover(name));
   const tables = names.filter((name) => IS_TABLE.test(name)).sort();

@@ -20,7 +20,7 @@ const USUAL_ORDER = Object.values(SETS);
  * @throws InputError that names what is there instead
  */
 export function findNewTables(path: string): NewFiles[] {
-  if (!existsSync(path)) throw new InputError(`dataset folder not found: ${path}${suggestPathsSync(path)}`);
+  if (!existsSync(path)) throw new InputError(`dataset not found: ${path}${suggestPathsSync(path)}`);
   if (!statSync(path).isDirectory()) return [{ both: path }];
   const names = readdirSync(path).filter((name) => !isLeftover(name));
   const tables = new Map(

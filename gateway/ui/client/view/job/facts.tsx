@@ -5,13 +5,14 @@ import { rankMetricOf } from '../../../../../machines/ranking/table.ts';
 import { hasEnded } from '../../../../../machines/schema/statuses.ts';
 import type { ArtifactView, JobView } from '../../../../../machines/schema/views.ts';
 import { titleOf } from '../../dashboard.ts';
-import { dateTime, duration, measured } from '../../text/format.ts';
+import { dateTime, duration, measured, tail } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 import { JobActions } from '../jobs/actions.tsx';
 import { JobLink } from '../jobs/link.tsx';
 import { Tags } from '../jobs/tags.tsx';
 import { Artifact } from '../parts/artifact.tsx';
 import { Id } from '../parts/copy.tsx';
+import { Scroller } from '../parts/scroller.tsx';
 import { Ago, Elapsed, Remaining } from '../parts/time.tsx';
 import { ShowInStatechart } from '../statecharts/link.tsx';
 import { RunAgain } from './run-again.tsx';
@@ -21,10 +22,11 @@ interface Props {
   job: JobView;
   bestModel: ArtifactView | null;
   again: readonly JobView[];
+  hasOrigin: boolean;
 }
 
 /** The job in a few words; on a phone also what its row has no room for. */
-export function JobFacts({ job, bestModel, again }: Props) {
+export function JobFacts({ job, bestModel, again, hasOrigin }: Props) {
   const { session } = useDashboard();
   const kept = keptWords(job, dateTime);
   return (
@@ -68,7 +70,11 @@ export function JobFacts({ job, bestModel, again }: Props) {
           )}
           {job.resubmitted_from && (
             <Fact name="Again from">
-              <JobLink id={job.resubmitted_from} />
+              {hasOrigin ? (
+                <JobLink id={job.resubmitted_from} />
+              ) : (
+                <span title={job.resubmitted_from}>{tail(job.resubmitted_from)}, not on this server</span>
+              )}
             </Fact>
           )}
           {again.length > 0 && (
@@ -110,9 +116,9 @@ export function JobFacts({ job, bestModel, again }: Props) {
         </span>
       </div>
       {job.note && (
-        <p class="note">
+        <Scroller label="Note" class="note">
           <bdi>{job.note}</bdi>
-        </p>
+        </Scroller>
       )}
       <JobWarnings job={job} />
     </>

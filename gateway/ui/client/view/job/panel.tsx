@@ -31,7 +31,12 @@ export function JobPanel({ detail }: { detail: JobDetail }) {
       <LoadFault of={detail.refresher} what="The job" />
       {job && (
         <>
-          <JobFacts job={job} bestModel={detail.bestModel.value} again={detail.again.value} />
+          <JobFacts
+            job={job}
+            bestModel={detail.bestModel.value}
+            again={detail.again.value}
+            hasOrigin={detail.hasOrigin.value}
+          />
           <Tabs
             label="About this job"
             items={tabsOf(job)}

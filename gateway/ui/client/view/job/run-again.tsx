@@ -16,7 +16,7 @@ export function RunAgain({ job }: { job: JobView }) {
   const open = async () => {
     try {
       const request = await api.text(`v1/jobs/${encodeURIComponent(job.id)}/request`);
-      text.value = textToEdit(request, job.id);
+      text.value = textToEdit(request, job);
     } catch (error) {
       notices.say(`The specification of ${titleOf(job)} could not be read: ${wordsOf(error)}`, 'bad');
     }
@@ -105,8 +105,9 @@ function VerdictWords({ of, before }: { of: Verdict; before: number }) {
       <p class="wrong">{of.sentence}</p>
     ) : (
       <ul class="wrong">
-        {of.faults.map(({ path, message }) => (
+        {of.faults.map(({ path, message, line }) => (
           <li key={path + message}>
+            {line !== undefined && `Line ${line}: `}
             <code>{path}</code> {message}
           </li>
         ))}

@@ -7,6 +7,7 @@ import { FIRST_PAGE, TYPING_MS } from './filters.tsx';
 const LABELS = {
   owner: { label: 'Owner', placeholder: 'a name, or me' },
   kind: { label: 'Type or library', placeholder: 'mljs, nirs4all.run' },
+  does: { label: 'Kind', placeholder: '' },
   tag: { label: 'Tag', placeholder: 'corn, paper' },
   since: { label: 'From', placeholder: '' },
   until: { label: 'To', placeholder: '' },
@@ -21,7 +22,7 @@ export function MoreFilters() {
   const [open] = useState(set > 0);
   return (
     <details class="filters" open={open}>
-      <summary>Owner, type, tag, time{set > 0 && <span class="count">{set} set</span>}</summary>
+      <summary>Owner, type, kind, tag, time{set > 0 && <span class="count">{set} set</span>}</summary>
       <div class="fields">
         {FILTERS.map((name) => (
           <Field key={name} name={name} />
@@ -39,7 +40,7 @@ export function MoreFilters() {
 function Field({ name }: { name: (typeof FILTERS)[number] }) {
   const { address } = useDashboard();
   const value = address.place.value[name];
-  const field = useRef<HTMLInputElement>(null);
+  const field = useRef<HTMLInputElement & HTMLSelectElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => {
     // The address changed by itself (Back, a link, a tag that was pressed); what is being typed stays.
@@ -58,7 +59,13 @@ function Field({ name }: { name: (typeof FILTERS)[number] }) {
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {name === 'since' || name === 'until' ? (
+      {name === 'does' ? (
+        <select {...input}>
+          <option value="">all</option>
+          <option value="run">runs</option>
+          <option value="predict">predictions</option>
+        </select>
+      ) : name === 'since' || name === 'until' ? (
         <input type="date" {...input} />
       ) : (
         <input type="search" placeholder={placeholder} autocapitalize="none" spellcheck={false} {...input} />
