@@ -24,7 +24,9 @@ export interface Reported {
   tasks: readonly TaskView[];
   /** The specification as it was submitted. */
   request: string;
-  /** Of the best task; null where it left none, or none that can be read. */
+  /** The task whose results are shown; null where there is none. */
+  shown: TaskView | null;
+  /** Of that; null where it left none, or none that can be read. */
   predictions: readonly PredictionRow[] | null;
   curves: readonly SettingCurve[] | null;
   files: readonly Indexed[];
@@ -151,16 +153,14 @@ ${columns.map((column) => html`<td class="n">${column[i]}</td>`)}</tr>`,
 ${more > 0 && html`<p>and ${more} more, in <a href="ranking.csv">ranking.csv</a></p>`}`;
 }
 
-function best({ job, tasks, predictions, curves, files: all }: Reported): Html | null {
+function best({ job, shown, predictions, curves, files: all }: Reported): Html | null {
   // What a job was to predict is worth a table; of what was held out, a picture says more.
   const predicted = isPrediction(job.type) ? (predictions ?? []) : [];
   const measured = measuredIn(predictions ?? []);
   if (predicted.length === 0 && measured.length === 0 && !curves?.length) return null;
-  const { best_task_id } = job.aggregate;
-  const drawn = tasks.find(({ id }) => id === best_task_id);
-  const file = all.find(({ what, task_id }) => what === 'predictions' && task_id === best_task_id);
+  const file = all.find(({ what, task_id }) => what === 'predictions' && task_id === shown?.id);
   return html`<h2>${predicted.length > 0 ? 'Predictions' : 'The best'}</h2>
-${drawn && html`<p><bdi>${pipelineName(drawn)} on ${drawn.dataset_label}</bdi></p>`}
+${shown && html`<p><bdi>${pipelineName(shown)} on ${shown.dataset_label}</bdi></p>`}
 ${predicted.length > 0 && predictionTable(predicted, file?.path)}
 ${measured.length > 0 && predictedSection(measured)}
 ${curves?.length ? curveSection(curves) : null}`;

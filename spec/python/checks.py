@@ -327,7 +327,7 @@ def names_of_predictions():
     several = {"may": (X, Y), "june": Dataset(X)}
     assert cluster.predict(job, several).name == "may, june by best of gas-mljs"
     assert cluster.predict(job.best, Dataset(X), name="mine").name == "mine"
-    assert cluster.predict(job.best, Dataset(X)).name == "X by pls(components=4) on arrays of gas-mljs"
+    assert cluster.predict(job.best, Dataset(X)).name == "X by pls(components=2) on arrays of gas-mljs"
     assert cluster.predict(job.best.model(), f"{EXAMPLES}/gasoline").name == "gasoline by model of gas-mljs"
     job.set(name=None)
     assert cluster.predict(job, Dataset(X)).name == f"X by best of …{job.id[-8:]}"

@@ -142,7 +142,12 @@ describe('with Python', needsPython, () => {
     for (const { path } of PYTHONS) {
       const said = await python(path, ['-c', take, `${url}/client/python/${wheel.name}`, file]);
       assert.match(said.stdout, new RegExp(`^${PACKAGE_VERSION.replaceAll('.', '\\.')}\\+api`), said.stderr);
-      const raising = `import sys; sys.path.insert(0, sys.argv[1]); import jq_cluster; jq_cluster.Dataset([[1.0]], [1, 2])`;
+      // As notebooks and logs print it.
+      const raising = [
+        'import sys, traceback; sys.path.insert(0, sys.argv[1]); import jq_cluster',
+        'try: jq_cluster.Dataset([[1.0]], [1, 2])',
+        'except ValueError: traceback.print_exc()',
+      ].join('\n');
       const { stderr } = await python(path, ['-c', raising, file]);
       assert.match(
         stderr,

@@ -10,6 +10,7 @@ import { PACKAGE_VERSION } from '../../../gateway/version.ts';
 import { compose, elements, members, RawJson } from '../../../machines/json/raw.ts';
 import { parseCurves } from '../../../machines/results/curve-file.ts';
 import { readPredictions } from '../../../machines/results/predictions.ts';
+import { isPrediction } from '../../../machines/schema/job-types.ts';
 import { ArtifactView, type JobView, TaskView } from '../../../machines/schema/views.ts';
 import { asNow } from '../../../machines/submission/resubmitted.ts';
 import type { Session } from '../../cli/client-command.ts';
@@ -73,9 +74,10 @@ export async function exportJob(session: Session, jobId: string, folder: string)
   );
   await written.text('job.json', asNow(jobFileOf(request, new Map(paths)), job));
   const known = { job, tasks, request, elsewhere, files: [...written.files, ...here] };
-  const best = await bestFiles(folder, job, here);
+  const shown = shownTask(job, tasks);
+  const best = await filesOf(folder, shown, here);
   const of = { server: client.server, at: Date.now() / 1000, version: PACKAGE_VERSION };
-  await written.text('report.html', reportPage({ ...known, ...best, ...of }));
+  await written.text('report.html', reportPage({ ...known, shown, ...best, ...of }));
   const files = [...written.files, ...here];
   await writeIndex(folder, files, { job, tasks });
   return { job, downloads, files, elsewhere };
@@ -113,10 +115,16 @@ async function fetchAll(session: Session, { jobId, request, tasks, folder }: Wan
   return { downloads, elsewhere: inputs.elsewhere };
 }
 
-/** What the best task predicted, and its curves, as far as it left them and they can be read. */
-async function bestFiles(folder: string, { aggregate }: JobView, files: readonly Indexed[]) {
+/** The task that a report shows: the best, or what was predicted first, which nobody can rank without reference values. */
+function shownTask({ type, aggregate }: JobView, tasks: readonly TaskView[]): TaskView | null {
+  const first = isPrediction(type) ? tasks.find(({ status }) => status === 'succeeded') : undefined;
+  return tasks.find(({ id }) => id === aggregate.best_task_id) ?? first ?? null;
+}
+
+/** What a task predicted, and its curves, as far as it left them and they can be read. */
+async function filesOf(folder: string, task: TaskView | null, files: readonly Indexed[]) {
   const read = async <Read>(role: string, parse: (text: string) => Read): Promise<Read | null> => {
-    const file = files.find(({ what, task_id }) => what === role && task_id === aggregate.best_task_id);
+    const file = files.find(({ what, task_id }) => what === role && task_id !== null && task_id === task?.id);
     if (file === undefined) return null;
     try {
       return parse(await readFile(join(folder, file.path), 'utf8'));
