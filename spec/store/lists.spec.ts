@@ -4,13 +4,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import {
-  headStatement,
-  jobHeads,
-  queriesOf,
-  referred,
-  TYPES_SQL,
-} from '../../actors/server/reads/job-heads.ts';
+import { headStatement, jobHeads, queriesOf, referred } from '../../actors/server/reads/job-heads.ts';
 import { countStatement, waysOf } from '../../actors/server/reads/job-ways.ts';
 import { openReader } from '../../actors/server/store/open.ts';
 import { PreparedStatements } from '../../actors/server/store/prepared-statements.ts';
