@@ -7,6 +7,7 @@ import { run } from '../cli/cli-support.ts';
 import { Authority } from '../support/certificates.ts';
 import { job } from '../support/cluster.ts';
 import { NOBODY } from '../support/nobody.ts';
+import { Program, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -147,6 +148,14 @@ describe('a database that wants a password', requires('postgresql'), () => {
     await assert.rejects(openAt(address.href), unreadable(/password/));
     await put('.pgpass', 's3cret\\:\\\\x');
     await (await storeAt(t, address.href)).close();
+    const migrating = new Program(
+      process.execPath,
+      [`${ROOT}bin/jq-server`, 'migrate', '--store', address.href],
+      {
+        HOME: home,
+      },
+    );
+    assert.deepEqual([(await migrating.ended).code, migrating.stderr], [0, '']);
     const wrong = await put('wrong', 'no');
     set({ PGPASSFILE: wrong });
     await assert.rejects(

@@ -1,4 +1,5 @@
 import type { Client, ClientConfig, Pool } from 'pg';
+import type { Connection } from 'pgpass';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
 import { addressesIn } from './hosts.ts';
 import { destroy } from './sessions.ts';
@@ -96,6 +97,9 @@ export class Database {
       constructor() {
         super(database.#config(database.#at, name, settings));
         this.on('error', () => {});
+        // The driver looks there by itself, and warns that a later one will not.
+        const how = this as unknown as { password: string | null | typeof passwordFor };
+        how.password ??= passwordFor;
       }
 
       override connect(): Promise<Client>;
@@ -148,6 +152,12 @@ export class Database {
       types: valueTypes as unknown as NonNullable<ClientConfig['types']>,
     };
   }
+}
+
+/** What a file of passwords has for a session; undefined where there is none. */
+async function passwordFor(connection: Connection): Promise<string | undefined> {
+  const { default: pgpass } = await import('pgpass');
+  return new Promise((resolve) => pgpass(connection, resolve));
 }
 
 function hostInWords(host: string): string {
