@@ -8,7 +8,7 @@ const READ_BYTES = 256 * 1024;
 /** A file that is uploaded. */
 export interface SentFile {
   file: string;
-  /** How to open it, for files that are not opened like any other; called once for each upload. */
+  /** How to open it, for files that are not opened like any other; called each time that it is read. */
   open?: () => Promise<FileHandle>;
   filename?: string;
   onProgress?: (sentBytes: number, totalBytes: number) => void;
