@@ -149,7 +149,7 @@ export async function callPredictDirectly(
   return JSON.parse(stdout);
 }
 
-async function run([program, ...args]: readonly string[], input: string, cwd: string) {
+export async function run([program, ...args]: readonly string[], input: string, cwd: string) {
   const child = spawn(program as string, args, { cwd });
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -29,6 +30,8 @@ export interface HostOptions {
   /** Modules to load beside those that the runner names, and packages never to load. */
   modules: readonly string[];
   without: readonly string[];
+  /** A folder that tasks make when they keep something for others of this host; removed with the host. */
+  keep: string;
   guard: Reaper;
   log: Logger;
   /** It has loaded what it was asked to, or met a package after which nothing can be forked. */
@@ -112,7 +115,7 @@ export class Host {
       });
     });
     this.#actor.send({ type: 'ORDERED' });
-    this.#say({ run, ...order });
+    this.#say({ run, keep: this.#options.keep, ...order });
     const late = setTimeout(() => this.#kill('it does not answer'), ANSWER_MS);
     late.unref();
     return answered.finally(() => clearTimeout(late));
@@ -140,7 +143,7 @@ export class Host {
   }
 
   #start(gone: (why: string) => void): ChildProcess {
-    const { command, guard: reaper, log, modules } = this.#options;
+    const { command, guard: reaper, keep, log, modules } = this.#options;
     const [program = '', ...args] = command;
     const mark = reaper.newTag().padEnd(MARK_LENGTH, '_');
     const begin = () =>
@@ -160,6 +163,7 @@ export class Host {
       if (this.#pid !== undefined) reaper.release(this.#pid);
       if (reaper.cgroups) removeCgroup(reaper.cgroups.path(mark));
       this.#socket?.destroy();
+      removeKept(keep);
       const reason = last === '' ? why : `${why}: ${last}`;
       for (const order of [...this.#orders.keys()]) this.#lose(order, reason);
       gone(reason);
@@ -217,4 +221,11 @@ export class Host {
   #say(message: object): void {
     if (this.#socket?.writable) this.#socket.write(`${JSON.stringify(message)}\n`);
   }
+}
+
+/** What a fork writes meanwhile, which dies with its host, may get in the way; the next worker program removes the rest. */
+function removeKept(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {}
 }

@@ -14,12 +14,16 @@ const LONGEST = 200;
  */
 export class Learned {
   readonly #file: string;
+  /** Folder beside it, for what tasks keep for each other while their host lives. */
+  readonly kept: string;
   readonly #modules = new Set<string>();
   readonly #without = new Set<string>();
 
   constructor(state: string, { library, command, packages }: Runner) {
     const key = createHash('sha256').update(JSON.stringify([command, packages]));
-    this.#file = join(state, 'warm', `${library}-${key.digest('hex').slice(0, 16)}.json`);
+    const name = `${library}-${key.digest('hex').slice(0, 16)}`;
+    this.#file = join(state, 'warm', `${name}.json`);
+    this.kept = join(state, 'warm-kept', name);
   }
 
   /** In the order in which they were imported. */

@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { constants, openSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { TAG_VARIABLE } from '../child/process-tree.ts';
 import type { Reaper } from '../child/reaper.ts';
@@ -57,7 +60,7 @@ export class WarmRunner {
   /** Rejects only when the attempt is given up meanwhile. */
   async fork(order: Order, signal: AbortSignal): Promise<Warm> {
     // Once, and with the first order: a library that nobody asks for is not loaded.
-    this.#loaded ??= this.#learned.load();
+    this.#loaded ??= this.#load();
     await this.#loaded;
     for (let round = 0; round < MOST_HOSTS && !this.#closed; round++) {
       const host = this.#host();
@@ -84,6 +87,12 @@ export class WarmRunner {
     await Promise.all([...this.#hosts].map((host) => host.close()));
   }
 
+  async #load(): Promise<void> {
+    // A worker that was killed has left it.
+    await rm(this.#learned.kept, { recursive: true, force: true });
+    await this.#learned.load();
+  }
+
   #host(): Host | null {
     if (this.#current?.takes) return this.#current;
     this.#current = null;
@@ -93,6 +102,7 @@ export class WarmRunner {
       command: runner.command,
       modules: this.#learned.modules,
       without: this.#learned.without,
+      keep: join(this.#learned.kept, randomUUID()),
       guard: reaper,
       log: log.child({ library: runner.library }),
       onLoaded: ({ modules, spoiled }) => {

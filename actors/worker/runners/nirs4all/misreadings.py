@@ -188,12 +188,16 @@ def same_axis(train, test):
 class Looked:
     """What is there to say of a dataset that can be meant."""
 
+    # A name for what follows from its tables alone, where that is kept for other tasks (reading.py).
+    kept_as = None
+
     def __init__(self, warnings, tables, whole, names=None):
         # Of all samples, those for training first; None where they are only numbered.
         self.names = names
         # By partition and kind, such as `train_x`; whether they are all that the dataset is made of.
         self.tables = tables
         self.whole = whole
+        self._plain = None
         # As nirs4all has read it, once something asked for that.
         self.dataset = None
         spectra, values = tables.get("train_x"), tables.get("train_y")
@@ -205,6 +209,11 @@ class Looked:
 
     def is_plain(self):
         """Whether nirs4all reads these tables as they are meant."""
+        if self._plain is None:
+            self._plain = self._looks_plain()
+        return self._plain
+
+    def _looks_plain(self):
         rows = {key: len(table.rows) for key, table in self.tables.items()}
         pairs = [(rows[key], rows.get(f"{key[:-1]}y")) for key in rows if key.endswith("_x")]
         return all(x == y for x, y in pairs) and all(

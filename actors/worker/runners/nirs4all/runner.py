@@ -23,17 +23,18 @@ import traceback
 import zipfile
 from pathlib import Path
 
-import about
-import axes
-import handover
-import misreadings
-import predicting
-import predictions
-import spectra
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 import jq_warm  # noqa: E402
 del sys.path[0]
+
+import about  # noqa: E402
+import axes  # noqa: E402
+import handover  # noqa: E402
+import misreadings  # noqa: E402
+import predicting  # noqa: E402
+import predictions  # noqa: E402
+import reading  # noqa: E402
+import spectra  # noqa: E402
 
 EXIT_FAILURE = 1
 EXIT_INPUT_FAULT = 2
@@ -242,7 +243,7 @@ def read_dataset(reference, params):
                          "reference values, alone")
     try:
         if files is None or not (hints or isinstance(files, str)):
-            looked = misreadings.look_at(argument)
+            looked = reading.look_at(argument)
             if files is None or looked.is_plain():
                 return argument, looked
     except misreadings.Misread as misread:
@@ -582,6 +583,7 @@ def run_task(arguments, warnings):
     if options.get("n_jobs", 1) == 1 and "should_stop" in inspect.signature(nirs4all.PipelineRunner).parameters:
         options["should_stop"] = pulse(0.05)
     workspace = str(arguments.workspace / "nirs4all")
+    reading.share_numbers(looked)
     result = nirs4all.run(pipeline, dataset, workspace_path=workspace, **options)
 
     save_predictions(result, looked, arguments.output_dir, warnings)

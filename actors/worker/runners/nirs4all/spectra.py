@@ -6,6 +6,7 @@ import json
 import os
 
 import axes
+import jq_warm
 import predicting
 
 RAW = "spectra.json"
@@ -69,13 +70,22 @@ def to_number(value):
 
 def write(looked, model, output_dir):
     """`model` is what was exported, or None."""
+    steps = predicting.estimators_in(model)[:-1] if model else []
+    raw = jq_warm.kept(f"spectra {looked.kept_as}") if looked.kept_as else None
+    if raw is not None:
+        save(output_dir / RAW, raw)
+        if not steps:
+            return
     kept = kept_of(looked)
     if kept is None:
         return
     width = len(kept.rows[0])
     places = range(0, width, -(-width // MOST_POINTS))
-    save(output_dir / RAW, kept, places, [], kept.rows, repr)
-    steps = predicting.estimators_in(model)[:-1] if model else []
+    if raw is None:
+        raw = file_of(kept, places, [], kept.rows, repr)
+        save(output_dir / RAW, raw)
+        if looked.kept_as:
+            jq_warm.keep(f"spectra {looked.kept_as}", raw)
     if not steps:
         return
     import numpy
@@ -87,10 +97,10 @@ def write(looked, model, output_dir):
     # Several spectra side by side, or something else than spectra, have no place on their axis.
     if made.shape == (len(kept.rows), width) and numpy.isfinite(made).all():
         words = [predicting.words_of(step) for _, step in steps]
-        save(output_dir / PREPROCESSED, kept, places, words, made.tolist(), f"{{:.{DIGITS}g}}".format)
+        save(output_dir / PREPROCESSED, file_of(kept, places, words, made.tolist(), f"{{:.{DIGITS}g}}".format))
 
 
-def save(path, kept, places, steps, rows, written):
+def file_of(kept, places, steps, rows, written):
     axis = axes.axis_of(kept.columns)
     about = {
         "steps": steps,
@@ -103,6 +113,10 @@ def save(path, kept, places, steps, rows, written):
     }
     lines = ["[" + ",".join([written(row[place]) for place in places]) + "]" for row in rows]
     text = json.dumps(about, ensure_ascii=False, separators=(",", ":"))[:-1]
+    return (text + ',"values":[\n' + ",\n".join(lines) + "\n]}\n").encode()
+
+
+def save(path, content):
     draft = path.with_name(f"{path.name}.tmp")
-    draft.write_text(text + ',"values":[\n' + ",\n".join(lines) + "\n]}\n", encoding="utf-8")
+    draft.write_bytes(content)
     os.replace(draft, path)

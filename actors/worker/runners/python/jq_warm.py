@@ -25,6 +25,14 @@ DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri")
 LONGEST_REASON = 1000
 # A host that has grown by more than this since it was loaded is replaced.
 GROWTH_BYTES = 256 * 1024 * 1024
+# Of one thing that is kept for other tasks, and of all together, in bytes.
+MOST_KEPT = 16 * 1024 * 1024
+MOST_KEPT_IN_ALL = 256 * 1024 * 1024
+# Of SHA-256, before each.
+DIGEST = 32
+
+# The folder for it; None in a process that was started cold.
+_folder = None
 
 
 def run(main, preload=(), cold=None):
@@ -49,6 +57,57 @@ def run(main, preload=(), cold=None):
         _end(code)
         sys.exit(code)
     sys.exit(main(sys.argv[1:]))
+
+
+def keeps():
+    """Whether this task can keep something for those that are forked from the same host, as `keep` does."""
+    return _folder is not None
+
+
+def keep(name, content):
+    """Keeps bytes for the tasks that come after this one, as long as the host lives; or not, where there is no room.
+
+    What they are must follow from `name` alone, which should hold a digest of what they were made of: whichever task comes
+    first keeps them for all. Nothing secret belongs here, and nothing that only this task's user may see.
+    """
+    import hashlib
+
+    if _folder is None or len(content) > MOST_KEPT:
+        return
+    place = _place_of(name)
+    draft = f"{place}.{os.getpid()}"
+    try:
+        os.makedirs(_folder, mode=0o700, exist_ok=True)
+        with os.scandir(_folder) as entries:
+            if sum(entry.stat().st_size for entry in entries) + len(content) > MOST_KEPT_IN_ALL:
+                return
+        with open(draft, "xb") as file:
+            file.write(hashlib.sha256(content).digest() + content)
+        os.replace(draft, place)
+    except OSError:
+        # It is for speed only.
+        pass
+
+
+def kept(name):
+    """What was kept under this name; None where nothing was, or not whole."""
+    import hashlib
+
+    if _folder is None:
+        return None
+    try:
+        with open(_place_of(name), "rb") as file:
+            read = file.read()
+    except OSError:
+        return None
+    content = read[DIGEST:]
+    return content if hashlib.sha256(content).digest() == read[:DIGEST] else None
+
+
+def _place_of(name):
+    import hashlib
+
+    return os.path.join(_folder, hashlib.sha256(name.encode()).hexdigest())
 
 
 class _Host:
@@ -273,6 +332,8 @@ class _Host:
             os.close(both)
             os.close(end)
         _reseed()
+        global _folder
+        _folder = order.get("keep")
         self.lacks = (os.getpid(), known, order["learn"])
 
     def apply(self, environment):
