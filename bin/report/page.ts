@@ -1,4 +1,4 @@
-import { indented } from '../../machines/json/indented.ts';
+import { yamlText } from '../../machines/json/yaml-text.ts';
 import { grouped, runnerWarnings } from '../../machines/ranking/failures.ts';
 import { selectionLines } from '../../machines/ranking/selected.ts';
 import { pipelineName } from '../../machines/ranking/steps.ts';
@@ -128,8 +128,9 @@ function warnings({ job, tasks }: Reported): Html | null {
   return html`<ul class="warnings">${list.map((text) => html`<li><bdi>${text}</bdi></li>`)}</ul>`;
 }
 
-function ranking({ aggregate }: JobView): Html | null {
-  if (aggregate.ranking.length === 0) return null;
+function ranking({ type, aggregate }: JobView): Html | null {
+  // What was predicted without reference values has no rank.
+  if (aggregate.ranking.length === 0 || (isPrediction(type) && aggregate.best_metric === null)) return null;
   const rows = aggregate.ranking.slice(0, SHOWN.ranking);
   const by = rankMetricOf(aggregate);
   const metrics = shownMetrics(rows, by, SHOWN.metrics);
@@ -195,7 +196,7 @@ ${
   elsewhere.length > 0 &&
   html`<p>Not in this folder, since only the workers have it:</p><ul>${elsewhere.map((what) => html`<li><bdi>${what}</bdi></li>`)}</ul>`
 }
-<pre>${indented(request)}</pre>`;
+<pre>${yamlText(request)}</pre>`;
 }
 
 function files({ files: all }: Reported): Html {

@@ -207,6 +207,8 @@ describe('jqctl predict', () => {
     assert.equal((await ctl('export', '--last', '--to', archive)).code, 0);
     const report = await readFile(join(archive, 'report.html'), 'utf8');
     assert.match(report, /<h2>Predictions<\/h2>/);
+    assert.doesNotMatch(report, /<h2>Ranking<\/h2>/, 'without reference values there is none');
+    assert.match(report, /<pre>type: mljs\.predict\n/, 'the specification as YAML');
     assert.match(
       report,
       /<th class="n">predicted<\/th><\/tr><\/thead>\n<tbody><tr><th><bdi>/,

@@ -110,7 +110,7 @@ describe('everybody can use the dashboard', requires('chromium'), () => {
     await tabs.getByRole('tab', { name: /^Ranking/, selected: true }).waitFor();
     await page.keyboard.press('ArrowLeft');
     await tabs.getByRole('tab', { name: 'Specification', selected: true }).waitFor();
-    await page.getByText('"type": "demo.run"').waitFor();
+    await page.locator('.document pre', { hasText: 'type: demo.run' }).waitFor();
     await focusIs('Specification');
 
     const cancel = page.getByRole('button', { name: 'Cancel waiting' });

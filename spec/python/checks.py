@@ -353,6 +353,15 @@ def units():
     assert "named in cm-1" in refused(axis=[f"{place} cm-1" for place in places], unit="nm")
 
 
+def nameless_values():
+    cluster = Cluster()
+    model = cluster.run(PLS, Dataset(X, Y, target="octane"), lib="mljs").wait(progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = model.predict(X, Y)
+    assert [row["y"] for row in rows] == Y and {row["target"] for row in rows} == {"octane"}
+
+
 def logs():
     job = Cluster().run([SNV, ["snv", {"pls": {"components": 3}}]], (X, Y), lib="mljs").wait(progress=False)
     assert "::progress" not in job.logs() and "::progress" not in job.best.logs()

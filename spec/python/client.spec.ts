@@ -75,6 +75,7 @@ const PLAIN = {
   warnings_of_data:
     'what was left out of the data or put right is told once, where it was asked for, and by the card',
   units: 'the places of arrays have a unit where one is given, and those of another unit are refused',
+  nameless_values: 'reference values without a name are those that the model predicts',
   logs: 'logs are without lines that only told how far a task was, unless they are asked for',
   axes: 'spectra in another unit are refused before they are sent, with both units',
   words_of_jobs: 'name, note, tags, priority and keeping are changed, and go with what is submitted again',

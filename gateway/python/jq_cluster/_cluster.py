@@ -68,7 +68,7 @@ class Cluster:
         """
         rest = {"type": None if lib is None else f"{lib}.run", "name": name, "params": params, **spec}
         refs, found = self._session.pipelines(pipelines), self._session.datasets(datasets, Purpose(lib or DEFAULT_LIBRARY))
-        return Job(self._session, self._session.submit({"pipelines": refs, "datasets": found, **rest}))
+        return Job(self._session, self._session.submit({**rest, "pipelines": refs, "datasets": found}))
 
     def map(self, pipelines: Iterable[Any], datasets: Any, **options: Any) -> "Sweep":
         """Runs pipelines as one job, and gives their tasks in the order of the pipelines, each as soon as it has ended.
@@ -82,7 +82,7 @@ class Cluster:
         if not refs:
             raise InputError("there are no pipelines to run")
         found = self._session.datasets(datasets, Purpose(lib or DEFAULT_LIBRARY))
-        spec = {"pipelines": refs, "datasets": found, "type": None if lib is None else f"{lib}.run", **options}
+        spec = {"type": None if lib is None else f"{lib}.run", **options, "pipelines": refs, "datasets": found}
         return Sweep(Job(self._session, self._session.submit(spec)))
 
     def predict(

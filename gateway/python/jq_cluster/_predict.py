@@ -105,9 +105,16 @@ def predicting(
 def predicting_samples(session: Session, model: Model, X: Any, y: Any, interpolate: bool) -> JobView:
     """Submits a job that predicts samples with a model of a library that is known."""
     library = model.library or "nirs4all"
-    given = X if y is None and not isinstance(X, (list, tuple)) else Dataset(X, y)
-    ref = session.dataset(given, model.purpose(library, interpolate))
+    purpose = model.purpose(library, interpolate)
+    given = X if y is None and not isinstance(X, (list, tuple)) else Dataset(X, y, target=_called_by(purpose, y))
+    ref = session.dataset(given, purpose)
     return _submit(session, model, library, [ref], {"params": {"interpolate": True} if interpolate else None})
+
+
+def _called_by(purpose: Purpose, y: Any) -> Optional[str]:
+    """What reference values without a name are: those of the only target of the model."""
+    has_name = getattr(y, "name", None) is not None or hasattr(y, "columns")
+    return None if y is None or has_name else purpose.target()
 
 
 def _submit(session: Session, model: Model, library: str, datasets: List[Dict[str, Any]], rest: Mapping[str, Any]) -> JobView:
