@@ -57,7 +57,7 @@ test('a removal of objects that is killed in its middle, again and again, goes o
     [1, OBJECTS],
     [70, OBJECTS - 70],
   ] as const) {
-    const dying = spawnServer({ state, faults: { dieAtRemoval } });
+    const dying = spawnServer({ state, faults: { dieAtRemoval, hurriedBy: 20 } });
     t.after(() => dying.kill());
     assert.equal((await dying.ended).signal, 'SIGKILL', dying.stderr);
     assert.equal(objectsIn(state).length, left);
@@ -65,7 +65,7 @@ test('a removal of objects that is killed in its middle, again and again, goes o
     const { code, stdout, stderr } = await run(['check', '--state', state], { program: 'jq-server' });
     assert.equal(code, 0, stdout + stderr);
   }
-  const last = await startServerProgram({ state });
+  const last = await startServerProgram({ state, faults: { hurriedBy: 20 } });
   t.after(() => last.kill());
   await until('the removal to be over', async () => (await leaving(state)) === 0);
   assert.equal(objectsIn(state).length, 2);

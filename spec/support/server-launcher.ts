@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StoreHooks } from '../../actors/server/store/store.ts';
+import { type Clock, systemClock } from '../../actors/shared/clock.ts';
 import { startServer } from '../../bin/programs/server.ts';
 import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import type { Launch } from './server-program.ts';
@@ -53,6 +54,12 @@ process.on('SIGUSR2', () => {
 });
 
 if (faults.dieAtRemoval !== undefined) dieAtRemoval(faults.dieAtRemoval);
-const server = await startServer({ ...(config as ServerConfig), hooks: storeFaults() });
+const { hurriedBy = 1 } = faults;
+const clock: Clock = {
+  ...systemClock,
+  timer: (seconds, callback) => systemClock.timer(seconds / hurriedBy, callback),
+};
+const time = hurriedBy === 1 ? {} : { clock };
+const server = await startServer({ ...(config as ServerConfig), ...time, hooks: storeFaults() });
 console.log(JSON.stringify({ event: 'listening', url: server.url }));
 process.once('SIGTERM', () => server.stop().then(() => process.exit(0)));

@@ -16,6 +16,8 @@ export interface LaunchFaults {
   dieAtRemoval?: number;
   /** Milliseconds that every commit takes longer. */
   slowMs?: number;
+  /** Everything that comes due by the clock does so many times sooner: nobody waits for the first look at what may go. */
+  hurriedBy?: number;
   /**
    * From one SIGUSR2 to the next, milliseconds for which its event loop is held again and again, with a ninth of that
    * between.
