@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { ResponseError } from '../../gateway/client/errors.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
 import { sweep } from '../support/job.ts';
 import { startTestServer } from '../support/server.ts';
+import { ask, gatewayFor } from './support.ts';
 
 const JOB = sweep(3);
 
@@ -201,4 +203,25 @@ test('files with a report repair an object whose bytes were damaged', async (t) 
   const { results } = await client.call('reportMany', { body: { reports: [end(b)] } });
   assert.deepEqual(results, [{ ok: true }]);
   assert.equal(await readFile(path, 'utf8'), 'a model');
+});
+
+test('files that cannot be kept just now refuse their own report, and no other', async () => {
+  await using gateway = await gatewayFor();
+  gateway.cluster.blobs.place = async () => {
+    throw new ClusterError('no_room', 'the disk is full');
+  };
+  const about = { worker_id: 'worker_1', attempt: 1, result: {} };
+  const files = [{ role: 'model', filename: 'm.json', content: 'e30=' }];
+  const reports = [
+    { type: 'complete', task_id: 'task_1', ...about, files },
+    { type: 'complete', task_id: 'task_2', ...about },
+  ];
+  const { body } = await ask(gateway.port, {
+    line: 'POST /v1/tasks/reports',
+    body: JSON.stringify({ reports }),
+  });
+  const { results } = JSON.parse(body) as { results: { ok: boolean; status?: number }[] };
+  assert.deepEqual([results.length, results[0]?.status, results[1]?.ok], [2, 507, true]);
+  const [sent, ...more] = gateway.cluster.received('complete_task');
+  assert.deepEqual([sent?.task_id, more.length], ['task_2', 0]);
 });

@@ -122,6 +122,15 @@ describe('a table that is not what it seems is refused, with how to correct it',
     ],
     ['reference values in one row', x, text([Y]), /train_y.csv: the reference values stand in one row/],
     [
+      'reference values in one row behind their name',
+      x,
+      text([
+        ['id', ...IDS],
+        ['octane', ...Y],
+      ]),
+      /stand in one row/,
+    ],
+    [
       'reference values in one row below ids',
       x,
       text([IDS, Y]),
