@@ -16,6 +16,9 @@ const seen = new Map<RouteName, Set<number>>();
 
 const FILE = multipart([{ disposition: 'name="file"; filename="model.bin"', content: 'model' }]);
 
+/** What nobody has. */
+const BYTES = { sha256: 'a'.repeat(64), size_bytes: 1 };
+
 /** A request that a route accepts, but for its id. */
 function validAsk(route: Route, params: Record<string, string>): Ask {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? 'x'));
@@ -27,6 +30,8 @@ function validAsk(route: Route, params: Record<string, string>): Ask {
   const bodies: Record<string, unknown> = {
     '/v1/jobs': JOB,
     '/v1/jobs/check': JOB,
+    '/v1/artifacts/direct': BYTES,
+    '/v1/tasks/{id}/artifacts/direct': BYTES,
     '/v1/tasks/{id}/events': { type: 'progress', progress: 0.5 },
     '/v1/tasks/{id}/complete': { status: 'succeeded' },
     '/v1/tasks/{id}/fail': { error: 'it broke' },
@@ -125,9 +130,8 @@ async function liveThrough(server: TestServer) {
   const { worker_id: gone } = await run('registerWorker');
   const { id: job } = await run('submitJob');
   const { task } = await run('lease', { id: worker });
-  for (const name of ['startTask', 'reportEvents', 'uploadTaskArtifact', 'completeTask'] as const) {
-    await run(name, { id: task.task_id, worker });
-  }
+  const reports = ['startTask', 'reportEvents', 'uploadTaskArtifact', 'uploadTaskArtifactDirectly'] as const;
+  for (const name of [...reports, 'completeTask'] as const) await run(name, { id: task.task_id, worker });
   await run('heartbeat', { id: worker });
   await run('drainWorker', { id: worker });
   await run('getWorker', { id: worker });

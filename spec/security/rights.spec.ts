@@ -71,6 +71,7 @@ const MATRIX: Record<
   'GET /v1/machines/{name}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/machines/{name}/actors/{id}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'POST /v1/artifacts': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
+  'POST /v1/artifacts/direct': ['submit', 'yes', 'no', 'no', 'yes', '401', '401', 'yes'],
   'GET /v1/artifacts/{id}': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'POST /v1/workers/register': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/workers/{id}/heartbeat': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
@@ -83,6 +84,7 @@ const MATRIX: Record<
   'POST /v1/tasks/{id}/start': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/events': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/artifacts': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
+  'POST /v1/tasks/{id}/artifacts/direct': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/complete': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
   'POST /v1/tasks/{id}/fail': ['execute', 'no', 'yes', 'no', 'yes', '401', '401', 'yes'],
 };
