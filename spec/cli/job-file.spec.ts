@@ -72,15 +72,15 @@ describe('submit checks the job file before it sends it', () => {
     });
   }
 
-  it('lists all faults of a specification, each with its path', async () => {
+  it('lists all faults of a specification, each with its line and its path', async () => {
     const { code, stderr, sent } = await submit(
       'faults.yaml',
       'type: MLJS\npriority: high\npipeline: {kind: pth}\nretry: {max_attempts: 99}\n',
     );
     assert.equal(code, 2);
     assert.equal(sent, 0);
-    for (const path of ['/type', '/priority', '/pipeline/kind', '/retry/max_attempts']) {
-      assert.match(stderr, new RegExp(`^ {2}${path} `, 'm'));
+    for (const [i, path] of ['/type', '/priority', '/pipeline/kind', '/retry/max_attempts'].entries()) {
+      assert.match(stderr, new RegExp(`^ {2}line ${i + 1}: ${path} `, 'm'));
     }
   });
 

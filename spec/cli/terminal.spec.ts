@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { ago, bytes, duration, metric } from '../../bin/terminal/format.ts';
+import { Output } from '../../bin/terminal/output.ts';
 import { plain, plainLines } from '../../bin/terminal/plain.ts';
+import { Progress } from '../../bin/terminal/progress.ts';
 import { run, start } from './cli-support.ts';
 import { aJob, anArtifact, anEvent, aTask, fakeServer } from './fake-server.ts';
 
@@ -225,5 +228,14 @@ describe('numbers for people', () => {
       '1.4 MB',
       '2.0 TB',
     ]);
+  });
+
+  it('the time beside a bar counts what has gone on before the bar came', async () => {
+    const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 100 });
+    const context = { stdin: process.stdin, stdout: new PassThrough(), stderr, env: {}, colorDepth: 1 };
+    const progress = new Progress(new Output(context, false), 4, '', 3700);
+    progress.update(1, '1/4 tasks');
+    progress.stop();
+    assert.match(String(stderr.read()), /25% 1\/4 tasks .*1 h 1 min/);
   });
 });
