@@ -4,8 +4,6 @@ import { setImmediate as tick } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { Candidate } from '../../actors/server/store/candidate.ts';
-import { Database } from '../../actors/server/store/postgres/connect.ts';
-import { endSession, holderOf } from '../../actors/server/store/postgres/leadership.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { EventView } from '../../machines/schema/views.ts';
 import type { Seeded } from '../support/seeded.ts';
@@ -14,6 +12,7 @@ import type { StepClock } from '../support/step-clock.ts';
 import { asSent } from '../support/views.ts';
 import type { WireCall, WireRequest } from '../support/wire.ts';
 import { A_MOMENT, type DiskWeather, Life, PROBE_INTERVAL, type ServerCounts } from './life.ts';
+import { takeLockFrom, watchSessions } from './lock.ts';
 
 /** The real cluster and gateway, with a disk that takes simulated time, and a plug that can be pulled. */
 export class PlayedServer {
@@ -57,7 +56,9 @@ export class PlayedServer {
     base: string,
   ): Promise<PlayedServer> {
     const folder = await mkdtemp(join(base, 'jq-simulation-'));
-    const server = new PlayedServer(clock, chance, settings, folder, await spareStore());
+    const store = await spareStore();
+    if (store.address !== undefined) watchSessions();
+    const server = new PlayedServer(clock, chance, settings, folder, store);
     await server.start();
     return server;
   }
@@ -138,7 +139,7 @@ export class PlayedServer {
     this.#former.add(this.#life);
     this.#life = null;
     this.#place = await mkdtemp(join(this.folder, 'other-'));
-    await endHolderOf(this.#store.address);
+    await takeLockFrom(this.#store.address, this.#chance.chance(0.5));
     await this.start();
   }
 
@@ -191,16 +192,5 @@ export class PlayedServer {
     await Promise.all(this.#leaving);
     this.#store.giveBack();
     await rm(this.folder, { recursive: true, force: true });
-  }
-}
-
-/** Ends the session of the server that leads, as one does that has waited for long enough. */
-async function endHolderOf(store: string): Promise<void> {
-  const client = await (await Database.at(store)).connect('specification', {});
-  try {
-    const holder = await holderOf(client);
-    if (holder) await endSession(client, holder);
-  } finally {
-    await client.end();
   }
 }

@@ -8,6 +8,9 @@ import { PLACE } from './leadership.ts';
 /** Milliseconds between two counts. */
 const BEAT_MS = 1000;
 
+/** What the session is called in which a server counts on. */
+export const PRESENCE = 'jq-server: presence';
+
 /** A count that is lost with the database's machine is of no use afterwards. */
 const COUNTING = { synchronous_commit: 'off', jit: 'off', statement_timeout: '5000' };
 
@@ -56,7 +59,7 @@ export class Presence {
     onOver: (leader: Leader) => void,
   ) {
     this.#server = server;
-    this.#pool = database.pool('jq-server: presence', 1, COUNTING);
+    this.#pool = database.pool(PRESENCE, 1, COUNTING);
     this.#address = address;
     this.#onOver = onOver;
     this.#timer = setInterval(() => {
