@@ -73,6 +73,18 @@ export const BLOWS = {
     strike: ({ pair }) => pair.failOver(),
     heal: ({ pair }) => pair.restore(),
   },
+  vanish: {
+    words: 'the machine of PostgreSQL is gone, without a word to anybody, and the replica is promoted',
+    ...{ next: 'any', ends: null },
+    strike: async ({ pair, members }) => {
+      await members.setWaysTo(pair.ports[0], 'silent');
+      await pair.failOver();
+    },
+    heal: async ({ pair, members }) => {
+      await pair.restore();
+      await members.setWaysTo(pair.ports[1], 'open');
+    },
+  },
 } as const satisfies Record<string, Blow>;
 
 export type BlowName = keyof typeof BLOWS;
@@ -82,7 +94,7 @@ export const BLOW_NAMES = Object.keys(BLOWS) as BlowName[];
 const MIX: readonly BlowName[] = [
   ...(['kill', 'cut', 'fail_over', 'kill', 'stop', 'half_open', 'kill', 'slow', 'cut'] as const),
   ...(['kill', 'fail_over', 'silent', 'kill', 'half_open', 'kill', 'deaf', 'cut', 'slow'] as const),
-  ...(['kill', 'fail_over'] as const),
+  ...(['kill', 'vanish'] as const),
 ];
 
 export const blowOf = (round: number): BlowName => MIX[round % MIX.length] as BlowName;

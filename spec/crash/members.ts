@@ -16,8 +16,8 @@ export interface Member {
   readonly state: string;
   readonly port: number;
   readonly url: string;
-  /** The ports of its own ways to both servers of PostgreSQL. */
-  readonly ways: readonly number[];
+  /** Its own ways to both servers of PostgreSQL: the ports at which they begin, by those to which they lead. */
+  readonly ways: ReadonlyMap<number, number>;
   readonly store: string;
   program: Program;
 }
@@ -83,6 +83,12 @@ export class Members {
 
   /** What becomes from now on of all that a server and its database say to each other. */
   setWays({ ways }: Member, state: LinkState): Promise<void> {
+    return this.#links.set([...ways.values()], state);
+  }
+
+  /** The same of all that any of them and one server of PostgreSQL say to each other. */
+  setWaysTo(port: number, state: LinkState): Promise<void> {
+    const ways = this.#all.map(({ ways }) => ways.get(port) as number);
     return this.#links.set(ways, state);
   }
 
@@ -110,9 +116,10 @@ export class Members {
     mkdirSync(state, { recursive: true });
     mkdirSync(objects, { recursive: true });
     if (n > 0) symlinkSync(objects, join(state, 'objects'));
-    const ways = await Promise.all(this.#pair.ports.map((port) => this.#links.to(port)));
+    const ways = new Map<number, number>();
+    for (const upstream of this.#pair.ports) ways.set(upstream, await this.#links.to(upstream));
     const port = await quietPort();
-    const store = addressOf(ways, this.#database);
+    const store = addressOf([...ways.values()], this.#database);
     const member = { state, port, url: `http://127.0.0.1:${port}`, ways, store };
     return { ...member, program: await this.#launch(member) };
   }

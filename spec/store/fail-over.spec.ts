@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { Database } from '../../actors/server/store/postgres/connect.ts';
 import { EVENTS } from '../../actors/server/store/tables.ts';
+import { FaultyLink } from '../support/faulty-link.ts';
 import { PostgresPair } from '../support/postgres-pair.ts';
 import { requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
@@ -92,5 +93,26 @@ describe('a store in a primary of PostgreSQL with a replica', requires('postgres
     await until('the next turn', async () => (await settled(store.commit(turnOf(1, 4)))) === 'written');
     const ids = (await store.load(EVENTS, 'true ORDER BY id')).map(({ id }) => id);
     assert.deepEqual(ids, [1, 2, 3, 4]);
+    await pair.restore();
+  });
+
+  test('notices by itself that the machine of the primary is gone, of which nobody is told: turns and reads go on', async (t) => {
+    const pair = await pairOfThisFile();
+    const ways = await Promise.all(pair.ports.map((port) => FaultyLink.to(port)));
+    t.after(() => ways.forEach((way) => void way.close()));
+    const ports = ways.map((way) => way.port);
+    const store = await storeAt(t, addressOf(ports, await pair.database()));
+    await store.commit(turnOf(1));
+    assert.equal((await store.load(EVENTS, 'true')).length, 1);
+    const beat = async () =>
+      (await store.queries.get<{ beat: number }>('SELECT beat FROM leader'))?.beat ?? 0;
+    const before = await beat();
+    await until('the server to have counted', async () => (await beat()) > before);
+    for (const way of ways.slice(0, 1)) way.state = 'silent';
+    await pair.failOver();
+    const reading = store.load(EVENTS, 'true');
+    await until('the next turn', async () => (await settled(store.commit(turnOf(1, 2)))) === 'written');
+    assert.ok((await reading).length > 0);
+    assert.equal((await store.load(EVENTS, 'true')).length, 2);
   });
 });

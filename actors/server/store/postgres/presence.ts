@@ -1,7 +1,8 @@
-import type { Client, Pool } from 'pg';
+import type { Client, Pool, QueryConfig } from 'pg';
 import type { Leader } from '../../../../machines/reign.ts';
 import type { Database } from './connect.ts';
 import { PLACE } from './leadership.ts';
+import { LEASE_MS } from './sessions.ts';
 
 /* A server that leads counts on in the store, as long as it works. */
 
@@ -80,10 +81,7 @@ export class Presence {
   }
 
   async #beat(): Promise<void> {
-    const { rowCount } = await this.#pool.query(
-      'UPDATE leader SET beat = beat + 1, address = $2 WHERE server = $1',
-      [this.#server, this.#address() ?? ''],
-    );
+    const { rowCount } = await this.#pool.query(counted(this.#server, this.#address() ?? ''));
     if (rowCount !== 0) return;
     const { rows } = await this.#pool.query<Beat>(
       "SELECT server, place, nullif(address, '') AS address, beat FROM leader",
@@ -91,3 +89,10 @@ export class Presence {
     if (rows[0]) this.#onOver({ place: rows[0].place, address: rows[0].address });
   }
 }
+
+/** Where it is not answered, the next one goes through another connection: to another host, where there is one that takes writes by then. */
+const counted = (server: string, address: string): QueryConfig & { query_timeout: number } => ({
+  text: 'UPDATE leader SET beat = beat + 1, address = $2 WHERE server = $1',
+  values: [server, address],
+  query_timeout: LEASE_MS,
+});

@@ -3,9 +3,15 @@ import type { Client } from 'pg';
 /** Milliseconds until a session that does not answer is taken for broken, and its outcome looked for on another one. */
 const SILENCE_MS = 30_000;
 
+/**
+ * For how long a server that leads may say nothing, in milliseconds, until another one takes over; and the database, to questions that it
+ * answers at once, until another connection to it, or to another host, is tried.
+ */
+export const LEASE_MS = 8000;
+
 /** What a session is asked, for as long as it may take. */
-export async function untilSilent<T>(client: Client, work: Promise<T>): Promise<T> {
-  const timer = setTimeout(() => destroy(client), SILENCE_MS);
+export async function untilSilent<T>(client: Client, work: Promise<T>, silenceMs = SILENCE_MS): Promise<T> {
+  const timer = setTimeout(() => destroy(client), silenceMs);
   try {
     return await work;
   } finally {

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { Candidate } from '../candidate.ts';
 import { endSession, type Holder, holderOf, TURNS, tryLock } from './leadership.ts';
 import { type Beat, beatOf } from './presence.ts';
-import { untilSilent } from './sessions.ts';
+import { LEASE_MS, untilSilent } from './sessions.ts';
 
 /* A server that waits for the store until it is its own. */
 
@@ -11,12 +11,6 @@ import { untilSilent } from './sessions.ts';
 const PATIENCE_MS = 1000;
 /** Milliseconds between two looks, while it is patient and afterwards. */
 const LOOK_MS = { patient: 50, later: 500 };
-/**
- * Milliseconds for which a server that leads may say nothing, before its session is ended. One that was killed loses its
- * session, and the lock with it, at once; this is for one that is stopped, or cut off.
- */
-const LEASE_MS = 8000;
-
 /** What is seen of the other one. */
 interface Rival {
   holder: Holder;
@@ -28,16 +22,18 @@ export async function standBy(
   client: Client,
   candidate: Pick<Candidate, 'leaderSeen' | 'givesUp'>,
 ): Promise<void> {
+  // One that was killed loses its session, and the lock with it, at once; this is for one that is stopped, or cut off.
   const silence = new Silence();
+  const answer = <T>(work: Promise<T>) => untilSilent(client, work, LEASE_MS);
   const patientUntil = performance.now() + PATIENCE_MS;
   for (;;) {
     candidate.givesUp.throwIfAborted();
-    if (await untilSilent(client, tryLock(client))) return;
+    if (await answer(tryLock(client))) return;
     const isPatient = performance.now() < patientUntil;
-    const rival = isPatient ? null : await untilSilent(client, rivalOf(client));
+    const rival = isPatient ? null : await answer(rivalOf(client));
     if (rival !== null) {
       candidate.leaderSeen(leaderIn(rival));
-      if (silence.isOver(rival)) await untilSilent(client, endSession(client, rival.holder));
+      if (silence.isOver(rival)) await answer(endSession(client, rival.holder));
     }
     const wait = isPatient ? LOOK_MS.patient : LOOK_MS.later;
     await pause(wait, undefined, { signal: candidate.givesUp });
