@@ -48,7 +48,7 @@ export const agent = setup({
     /** At start-up a refusal ends the program: a person has to mend the command line. */
     isRefusedAtFirst: ({ context }, answer: Result<unknown>) =>
       !answer.ok && answer.linkError.kind === 'refused' && context.registered === null,
-    isRun: ({ context }, key: string) => Object.hasOwn(context.runs, key),
+    isRun: ({ context }, actor: string) => runOf(context, actor) !== undefined,
   },
   actions: {
     noteRegistered: assign({ registered: (_, registered: Registration) => registered, linkError: null }),
@@ -65,27 +65,24 @@ export const agent = setup({
     noteFailure: assign({ failure: (_, linkError: LinkError) => linkError }),
     /** Takes up the delivery of saved results, once: a second registration finds none waiting. */
     resumeSaved: enqueueActions(({ context, enqueue }) => {
+      const names = freeNames(context.runs);
+      const runs = { ...context.runs };
       for (const { ref, outcome } of context.saved) {
-        enqueue.spawnChild('run', { id: attemptKey(ref), input: { kind: 'saved', ref, outcome } });
+        const id = names.next().value;
+        enqueue.spawnChild('run', { id, input: { kind: 'saved', ref, outcome } });
+        runs[attemptKey(ref)] = { ...newRun(ref, id), saved: true };
       }
-      enqueue.assign({
-        runs: withRuns(
-          context.runs,
-          context.saved.map((saved) => saved.ref),
-          true,
-        ),
-        saved: [],
-      });
+      enqueue.assign({ runs, saved: [] });
     }),
     startRuns: enqueueActions(({ context, enqueue }, leases: Lease[]) => {
-      const fresh = leases.filter((lease) => !Object.hasOwn(context.runs, attemptKey(lease.ref)));
-      for (const lease of fresh) {
-        enqueue.spawnChild('run', { id: attemptKey(lease.ref), input: { kind: 'leased', lease } });
+      const names = freeNames(context.runs);
+      const runs = { ...context.runs };
+      for (const lease of leases) {
+        if (Object.hasOwn(runs, attemptKey(lease.ref))) continue;
+        const id = names.next().value;
+        enqueue.spawnChild('run', { id, input: { kind: 'leased', lease } });
+        runs[attemptKey(lease.ref)] = newRun(lease.ref, id);
       }
-      const runs = withRuns(
-        context.runs,
-        fresh.map((lease) => lease.ref),
-      );
       enqueue.assign({ runs, leaseFailures: 0 });
     }),
     noteSaved: assign({
@@ -95,19 +92,17 @@ export const agent = setup({
       },
     }),
     forgetRun: assign({
-      runs: ({ context }, key: string) => {
-        const { [key]: _, ...runs } = context.runs;
-        return runs;
-      },
+      runs: ({ context }, actor: string) =>
+        Object.fromEntries(Object.entries(context.runs).filter(([, run]) => run.actor !== actor)),
     }),
     /** What has ended would else be held, with its lease, as long as this program runs, and be copied at each step. */
-    dropRun: stopChild((_, key: string) => key),
+    dropRun: stopChild((_, actor: string) => actor),
     cancelRuns: enqueueActions(({ context, enqueue }, tasks: ToCancel[]) => {
       const named = (ref: AttemptRef) =>
         tasks.some((t) => t.task_id === ref.task_id && (t.attempt ?? ref.attempt) === ref.attempt);
       const hit = Object.entries(context.runs).filter(([, run]) => !run.stopping && named(run.ref));
       if (hit.length === 0) return;
-      for (const [key] of hit) enqueue.sendTo(key, { type: 'STOP', reason: 'cancelled' });
+      for (const [, { actor }] of hit) enqueue.sendTo(actor, { type: 'STOP', reason: 'cancelled' });
       const stopped = hit.map(([key, run]) => [key, { ...run, stopping: true }]);
       const runs: Runs = { ...context.runs, ...Object.fromEntries(stopped) };
       enqueue.assign({ runs });
@@ -132,7 +127,7 @@ export const agent = setup({
     /** The other copy holds the id now: what runs here under it would run twice. */
     supersedeRuns: enqueueActions(({ context, enqueue }) => {
       const runs = Object.entries(context.runs);
-      for (const [key] of runs) enqueue.sendTo(key, { type: 'STOP', reason: 'superseded' });
+      for (const [, { actor }] of runs) enqueue.sendTo(actor, { type: 'STOP', reason: 'superseded' });
       enqueue.assign({
         runs: Object.fromEntries(runs.map(([key, run]) => [key, { ...run, stopping: true }])),
       });
@@ -141,12 +136,12 @@ export const agent = setup({
     endCalmly: raise({ type: 'DRAIN' }),
     giveBack: raise({ type: 'STOP' }),
     stopRuns: enqueueActions(({ context, enqueue }) => {
-      for (const key of Object.keys(context.runs)) {
-        enqueue.sendTo(key, { type: 'STOP', reason: 'preempted' });
+      for (const { actor } of Object.values(context.runs)) {
+        enqueue.sendTo(actor, { type: 'STOP', reason: 'preempted' });
       }
     }),
     deferRuns: enqueueActions(({ context, enqueue }) => {
-      for (const key of Object.keys(context.runs)) enqueue.sendTo(key, { type: 'DEFER' });
+      for (const { actor } of Object.values(context.runs)) enqueue.sendTo(actor, { type: 'DEFER' });
     }),
   },
   delays: {
@@ -169,19 +164,24 @@ export function freeSlots({ slots, runs }: AgentContext): number {
 
 /** What an attempt that has just ended tells of the worker's health, unless it has told that before. */
 export const healthToNote = (
-  { runs }: AgentContext,
-  key: string,
+  context: AgentContext,
+  actor: string,
   { health }: AttemptOutput,
-): AttemptOutput['health'] => (runs[key]?.delivering ? null : health);
+): AttemptOutput['health'] => (runOf(context, actor)?.delivering ? null : health);
 
-function withRuns(runs: Runs, fresh: AttemptRef[], saved = false): Runs {
-  return {
-    ...runs,
-    ...Object.fromEntries(
-      fresh.map((ref) => [attemptKey(ref), { ref, saved, stopping: false, delivering: false }]),
-    ),
-  };
+const runOf = ({ runs }: AgentContext, actor: string): AttemptEntry | undefined =>
+  Object.values(runs).find((run) => run.actor === actor);
+
+/** Names for actors that none has at present, the first ones first. */
+function* freeNames(runs: Runs): Generator<string, never> {
+  const taken = new Set(Object.values(runs).map(({ actor }) => actor));
+  for (let n = 1; ; n++) if (!taken.has(`run.${n}`)) yield `run.${n}`;
 }
+
+const newRun = (ref: AttemptRef, actor: string): AttemptEntry => ({
+  ...{ ref, actor },
+  ...{ saved: false, stopping: false, delivering: false },
+});
 
 function supersedes(linkError: LinkError | null, { registered }: AgentContext): boolean {
   return linkError?.kind === 'superseded' && linkError.session === registered?.session;

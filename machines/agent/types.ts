@@ -44,6 +44,8 @@ export type Result<T> = { ok: true; value: T } | { ok: false; linkError: LinkErr
 
 export interface AttemptEntry {
   ref: AttemptRef;
+  /** Its actor's name, which a later one has again: XState keeps something of each name that it has ever heard. */
+  actor: string;
   /** Taken up from an earlier process: only its result is to be delivered. */
   saved: boolean;
   /** Told to stop by the server; it need not list the task again. */

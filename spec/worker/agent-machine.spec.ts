@@ -46,11 +46,28 @@ describe('the worker program', () => {
 
   it('holds nothing of a task that has ended', async () => {
     const agent = await new PlayedAgent().working();
-    const held = () => Object.keys(agent.actor.getSnapshot().children).filter((id) => id.startsWith('task_'));
-    assert.deepEqual(held(), ['task_1#1']);
+    const held = () => Object.keys(agent.actor.getSnapshot().children).filter((id) => id.startsWith('run.'));
+    assert.deepEqual(held(), ['run.1']);
     await agent.ends('run', 'not_ours');
     await until('its end', () => agent.active.length === 0);
     assert.deepEqual(held(), []);
+  });
+
+  it('gives the names of attempts that have ended to later ones, and stops each by its own', async () => {
+    const agent = await new PlayedAgent({ slots: 2 }).working();
+    const names = () => Object.values(agent.actor.getSnapshot().context.runs).map(({ actor }) => actor);
+    await agent.ends('run', 'not_ours');
+    await until('its end', () => agent.active.length === 0);
+    await agent.ends('lease', ok([lease('task_2'), lease('task_3')]));
+    assert.deepEqual(names(), ['run.1', 'run.2']);
+    agent.actor.send({ type: 'CANCEL', tasks: [{ task_id: 'task_2', attempt: 1 }] });
+    await until('the end of the one that is stopped', () => agent.active.length === 1);
+    assert.deepEqual(
+      agent.active.map(({ task_id }) => task_id),
+      ['task_3'],
+    );
+    await agent.ends('lease', ok([lease('task_4')]));
+    assert.deepEqual(names(), ['run.2', 'run.1']);
   });
 
   it('asks for one next task while an outcome is being delivered, and not for more', async () => {

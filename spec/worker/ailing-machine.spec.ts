@@ -48,10 +48,10 @@ describe('a worker with faults of its own', () => {
     const agent = await new PlayedAgent().connected();
     await take(agent, ILL);
     await take(agent, ILL);
-    agent.actor.send(done('task_x', { well: true }));
+    agent.actor.send(done('run.9', { well: true }));
     assert.equal(contextOf(agent).faults, 2, 'of a task that it does not run it hears nothing');
     await agent.ends('lease', ok([lease('task_y')]));
-    agent.actor.send(done('task_y#1', { well: true }));
+    agent.actor.send(done('run.1', { well: true }));
     assert.equal(contextOf(agent).faults, 0);
   });
 
@@ -85,7 +85,7 @@ describe('a worker with faults of its own', () => {
     const agent = await new PlayedAgent({ slots: 4 }).connected();
     await agent.ends('lease', ok([lease('a'), lease('b'), lease('c')]));
     assert.equal(agent.duty, '{serving:{asking:waiting}}');
-    for (const key of ['a#1', 'b#1', 'c#1']) agent.actor.send(done(key, { well: false, why: 'EIO' }));
+    for (const key of ['run.1', 'run.2', 'run.3']) agent.actor.send(done(key, { well: false, why: 'EIO' }));
     assert.equal(agent.duty, '{serving:{asking:{withdrawing:ailing}}}');
     assert.equal(agent.count('withdraw'), 1);
     await agent.ends('lease', ok([lease('d')]));
@@ -97,7 +97,7 @@ describe('a worker with faults of its own', () => {
     it(`waits no longer for the open request ${when}`, async () => {
       const agent = await new PlayedAgent({ slots: 4 }).connected();
       await agent.ends('lease', ok([lease('a'), lease('b'), lease('c')]));
-      for (const key of ['a#1', 'b#1', 'c#1']) agent.actor.send(done(key, { well: false, why: 'EIO' }));
+      for (const key of ['run.1', 'run.2', 'run.3']) agent.actor.send(done(key, { well: false, why: 'EIO' }));
       await happens(agent);
       const duty = agent.duty;
       assert.ok(/suspended:pausing|resting/.test(duty), duty);
