@@ -4,6 +4,7 @@ import type { RawJson } from '../machines/json/raw.ts';
 import type { DemandView } from '../machines/schema/demand.ts';
 import type { DirectPut } from '../machines/schema/direct-upload.ts';
 import type { TypeEnding } from '../machines/schema/job-types.ts';
+import type { ServersView } from '../machines/schema/servers.ts';
 import type {
   ClusterStats,
   EventView,
@@ -45,6 +46,8 @@ export interface Reads {
   artifact(id: string): Promise<StoredArtifact>;
   stats(): Promise<ClusterStats>;
   statsHistory(): Promise<StatsMinute[]>;
+  /** The servers that are there, and which of them leads. */
+  servers(): Promise<ServersView>;
   /** What is wanted of workers. */
   demand(): Promise<DemandView>;
   /** `WorkerView`s of all that registered, or of those in a status. */
@@ -195,6 +198,8 @@ export type LiveEvent = Omit<EventView, 'data'> & { readonly data: Readonly<Even
 export interface EventSource {
   /** The id of the last event handed to subscribers. */
   readonly lastId: number;
+  /** The id of the last event that is committed, though it may not have been handed to anybody yet. */
+  latest(): Promise<number>;
   /** Calls back after each commit with its events; returns the way to stop. */
   subscribe(listener: (events: LiveEvent[]) => void): () => void;
 }

@@ -7,6 +7,7 @@ import { Handshake } from './http/admission/handshake.ts';
 import { isLoopback, OriginPolicy } from './http/admission/origin.ts';
 import { Router } from './http/admission/router.ts';
 import { Dispatcher } from './http/dispatcher.ts';
+import { Forwarder } from './http/forward/forwarder.ts';
 import { InFlight } from './http/in-flight.ts';
 import { ParserPool } from './http/parsing/parser-pool.ts';
 import { BodyBudget } from './http/request/body-budget.ts';
@@ -16,6 +17,7 @@ import { processMetrics } from './metrics/process-metrics.ts';
 import { tlsMetrics } from './metrics/tls-metrics.ts';
 import { UploadMetrics } from './metrics/upload-metrics.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
+import { ALONE } from './standing.ts';
 import { StreamSockets } from './streams/stream-sockets.ts';
 import type { StreamOpener } from './streams/upgrade.ts';
 import { chooseTransport } from './transport/choose.ts';
@@ -91,6 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     const next = readTls(options.tls);
     if (isSame(next, shown)) return;
     await listening.renewTls();
+    dispatcher.forwarder.renewTls();
     shown = next;
   };
 
@@ -98,10 +101,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     listening.stopListening();
     unwatch();
     sockets.stop();
+    dispatcher.forwarder.stop();
     const left = await inFlight.idle(options.drainMs ?? DEFAULTS.drainMs);
     if (left > 0) log.warn({ requests: left }, 'requests under way are broken off');
     parsers.stop();
     stopProcessMetrics();
+    dispatcher.forwarder.close();
     listening.close();
   };
   return {
@@ -143,12 +148,14 @@ export function assemble(
   });
   const clients = new ClientAddresses(options.trustProxy ?? []);
   const open = options.metricsOpen ? (['metrics'] as const) : [];
+  const standing = options.standing ?? ALONE;
   const router = new Router(compileEndpoints(limits, open), basePath);
   return new Dispatcher({
     admission: new AdmissionControl({
       ...{ router, handshake, origins, auth, limits, basePath },
-      refuses: options.refuses,
     }),
+    standing,
+    forwarder: new Forwarder({ standing, tls: options.tls, headers: handshake.headers, log }),
     handshake,
     origins,
     auth,

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import type { ClusterError } from '../machines/protocol/errors.ts';
 import type { Credentials } from './auth/credentials.ts';
 import type { Backend } from './backend.ts';
 import type { ServiceFacts } from './contract/route.ts';
+import type { Standing } from './standing.ts';
 import type { TransportChoice } from './transport/choose.ts';
 import type { TlsFiles } from './transport/tls.ts';
 
 export interface GatewayOptions {
   backend: Backend;
-  /** What is said instead of an answer while another server leads; null where this one does. Always that where it is left out. */
-  refuses?: (() => ClusterError | null) | undefined;
+  /** Where it stands beside others on the same store; it has the store for itself where it is left out. */
+  standing?: Standing | undefined;
   /** Address to listen on, such as `127.0.0.1`, `0.0.0.0` or `::1`. */
   host: string;
   /** TCP port; 0 takes a free one. */

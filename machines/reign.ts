@@ -21,8 +21,8 @@ export type ReignEvent =
 
 /**
  * A server beside others on one store: `standing_by → taking_over → leading → superseded`. While it stands by another one
- * leads, and it answers nothing but that. It takes over once the store is its own: then it reads what is there, and leads,
- * or stands by again where the database went away on the way and another one has the store now.
+ * leads: it answers what the store knows, and sends all else on to that one. It takes over once the store is its own: then
+ * it reads what is there, and leads, or stands by again where the database went away on the way and another one has the store now.
  * Who has been superseded cannot come back: what it knows may be old.
  */
 export const reignMachine = setup({

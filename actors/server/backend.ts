@@ -3,12 +3,14 @@ import type { Logger } from 'pino';
 import type { Backend } from '../../gateway/backend.ts';
 import { Metrics } from '../../gateway/metrics/metrics.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
+import type { ServerView } from '../../machines/schema/servers.ts';
 import type { BackupsView } from '../../machines/schema/views.ts';
 import { type Clock, systemClock, type Timing } from '../shared/clock.ts';
 import { restrictAccess } from '../shared/file-modes.ts';
 import { HearingClock } from '../shared/hearing-clock.ts';
 import { idMaker, pooledRandom, type Random } from '../shared/ids.ts';
 import { acquireLock } from '../shared/lock.ts';
+import { PLACE } from '../shared/place.ts';
 import { BlobStore } from './blobs/blob-store.ts';
 import { openObjects } from './blobs/open-objects.ts';
 import type { S3Location } from './blobs/s3/location.ts';
@@ -86,7 +88,10 @@ export interface RunningBackend {
   readonly state: string;
   /** Null when no message waits and nothing is being written or deleted; else resolves when that is so. */
   readonly idle: Promise<void> | null;
-  /** Grants no more leases, answers who waits and commits what is in the mailbox; reads go on. Idempotent. */
+  /**
+   * Grants no more leases, answers who waits, commits what is in the mailbox, and lets another server have the store; reads
+   * go on. Idempotent.
+   */
   drain(): Promise<void>;
   /** Drains and closes the store. Idempotent. */
   stop(): Promise<void>;
@@ -155,6 +160,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
       store,
       new LiveReads(core, () => supervisor.state),
       core.clock,
+      aloneOn(core, supervisor, options.candidate),
       options.backups,
     );
     return running(
@@ -236,6 +242,19 @@ function notifierOf(
   return new Notifier({ receiver: notify, store, clock, random, log, alone }, supervisor.events);
 }
 
+/** The server of a state directory, as those on a shared store are told. */
+function aloneOn(
+  { clock }: Core,
+  { events }: Supervisor,
+  candidate: Candidate | undefined,
+): () => ServerView {
+  const since = clock.now();
+  return () => ({
+    ...{ id: PLACE, place: PLACE, address: candidate?.address ?? null, version: PACKAGE_VERSION },
+    ...{ status: 'leading', since, epoch: null, last_seen_at: clock.now(), event_id: events.lastId },
+  });
+}
+
 interface Parts {
   supervisor: Supervisor;
   retention: Retention;
@@ -248,7 +267,9 @@ function running({ supervisor, retention, notifier, store, lock }: Parts, backen
   let drained: Promise<void> | null = null;
   let stopped: Promise<void> | null = null;
   const drain = () => {
-    drained ??= Promise.all([retention.stop(), notifier?.stop()]).then(() => supervisor.stop());
+    drained ??= Promise.all([retention.stop(), notifier?.stop()])
+      .then(() => supervisor.stop())
+      .then(() => store.handOver());
     return drained;
   };
   const stop = async () => {

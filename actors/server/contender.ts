@@ -1,31 +1,41 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Backend } from '../../gateway/backend.ts';
-import type { ClusterError } from '../../machines/protocol/errors.ts';
+import type { Standing } from '../../gateway/standing.ts';
+import { StartError } from '../../machines/protocol/start-error.ts';
 import { SupersededError } from '../../machines/protocol/superseded-error.ts';
 import { type BackendOptions, type RunningBackend, startBackend } from './backend.ts';
 import { Reign, whoLeads } from './reign.ts';
 import { BackendRelay } from './relay.ts';
+import { StandbyBackend } from './standby/standby-backend.ts';
+
+/** Milliseconds between two tries to read a database that is away. */
+const AGAIN_MS = 1_000;
 
 type Options = Omit<BackendOptions, 'candidate' | 'metrics'>;
 
-/** A server's cluster, which waits behind the same backend until the store is its own. */
+/** A server's cluster, which stands by behind the same backend until the store is its own. */
 export class Contender implements Omit<RunningBackend, 'backend'> {
   readonly #reign: Reign;
   readonly #relay: BackendRelay;
+  /** Resolves when it stands by, if it has to. */
+  readonly #standsBy: Promise<StandbyBackend>;
   readonly #starting: Promise<RunningBackend>;
   /** Resolves once it leads. */
   readonly leads: Promise<void>;
   /** Rejects should it end by itself: with `SupersededError`, or `StartError` when it cannot take over. */
   readonly ended: Promise<never>;
   #running: RunningBackend | null = null;
+  #standby: StandbyBackend | null = null;
 
   private constructor(options: Options) {
     this.#reign = new Reign(options.log);
     this.#relay = new BackendRelay(this.#reign);
+    this.#standsBy = this.#reign.stoodBy.then(() => this.#standBy(options));
     this.#starting = this.#start(options);
     this.leads = this.#starting.then(() => {});
     this.ended = Promise.race([this.#superseded(), this.#failed()]);
     // Not everybody asks.
-    for (const promise of [this.leads, this.ended]) promise.catch(() => {});
+    for (const promise of [this.leads, this.ended, this.#standsBy]) promise.catch(() => {});
   }
 
   /**
@@ -34,14 +44,18 @@ export class Contender implements Omit<RunningBackend, 'backend'> {
    */
   static async begin(options: Options): Promise<Contender> {
     const contender = new Contender(options);
-    await Promise.race([contender.#starting, contender.#reign.stoodBy]);
+    await Promise.race([contender.#starting, contender.#standsBy]).catch(async (fault) => {
+      await contender.stop();
+      throw fault;
+    });
     return contender;
   }
 
   async #start(options: Options): Promise<RunningBackend> {
     const running = await startBackend({ ...options, candidate: this.#reign, metrics: this.#relay.metrics });
-    this.#relay.attach(running.backend);
     this.#running = running;
+    const standby = this.#reign.other === null ? null : await this.#standsBy;
+    this.#relay.attach(running.backend, standby && (await standby.leads(running.backend)));
     this.#reign.recovered();
     return running;
   }
@@ -59,19 +73,35 @@ export class Contender implements Omit<RunningBackend, 'backend'> {
     return this.#running?.idle ?? null;
   }
 
-  /** What is said instead of an answer at present; null where this server leads. */
-  get refusal(): ClusterError | null {
-    return this.#reign.refusal;
+  /** A database that is away just then is waited for. */
+  async #standBy(options: Options): Promise<StandbyBackend> {
+    const parts = { reign: this.#reign, metrics: this.#relay.metrics };
+    for (const { givesUp } = this.#reign; ; ) {
+      try {
+        const standby = await StandbyBackend.open(options, parts);
+        this.#standby = standby;
+        if (this.#running === null) this.#relay.attach(standby);
+        return standby;
+      } catch (fault) {
+        if (fault instanceof StartError || givesUp.aborted) throw fault;
+      }
+      await pause(AGAIN_MS, undefined, { signal: givesUp });
+    }
   }
 
-  /** Where clients reach it. */
+  /** Where it stands beside others. */
+  get standing(): Standing {
+    return this.#reign;
+  }
+
+  /** Where clients, and other servers, reach it. */
   listensAt(address: string): void {
     this.#reign.address = address;
   }
 
   /** Who leads instead, for people; null where this one does. */
   get others(): string | null {
-    return this.refusal && whoLeads(this.#reign.leader);
+    return this.#reign.leads ? null : whoLeads(this.#reign.other);
   }
 
   async drain(): Promise<void> {
@@ -83,6 +113,7 @@ export class Contender implements Omit<RunningBackend, 'backend'> {
   async stop(): Promise<void> {
     await this.drain();
     await this.#running?.stop();
+    await this.#standby?.close();
   }
 
   async #superseded(): Promise<never> {

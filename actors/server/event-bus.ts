@@ -5,6 +5,10 @@ export class EventBus implements EventSource {
   lastId = 0;
   readonly #listeners = new Set<(events: LiveEvent[]) => void>();
 
+  async latest(): Promise<number> {
+    return this.lastId;
+  }
+
   subscribe(listener: (events: LiveEvent[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import { type Actor, createActor } from 'xstate';
+import type { Standing } from '../../gateway/standing.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import { type Leader, type ReignEvent, reignMachine } from '../../machines/reign.ts';
-import type { Candidate } from './store/candidate.ts';
+import type { Candidate, StoreSight } from './store/candidate.ts';
 
 const WORDS = {
   standing_by: 'stands by: another server has the store',
@@ -11,14 +12,23 @@ const WORDS = {
   superseded: 'another server has taken the store over; this one cannot write any more',
 } as const;
 
+/** Milliseconds after which a store that was not seen is taken for gone. */
+const SIGHT_MS = 5_000;
+
 /** A server's own reign: its statechart, driven by what happens to the store, and what that means for those who ask. */
-export class Reign implements Candidate {
-  address: string | null = null;
+export class Reign implements Candidate, Standing {
   readonly #log: Logger;
   readonly #actor: Actor<typeof reignMachine> = createActor(reignMachine).start();
   readonly #end = new AbortController();
+  readonly #listeners = new Set<() => void>();
+  #address: string | null = null;
+  /** Who leads, as those know it who send requests on; the same as long as that is so. */
+  #target: { key: string; url: string } | null = null;
+  #sight: { isOurs: boolean; at: number } = { isOurs: false, at: performance.now() };
   #tellStoodBy: () => void = () => {};
   #tellSuperseded: (leader: Leader | null) => void = () => {};
+  /** Told of the last event of the store, every second while another server leads. */
+  onEvents: (lastEventId: number) => void = () => {};
   /** Resolves when it has to stand by for the first time. */
   readonly stoodBy = new Promise<void>((resolve) => {
     this.#tellStoodBy = resolve;
@@ -36,21 +46,51 @@ export class Reign implements Candidate {
     return this.#actor.getSnapshot().value;
   }
 
-  get leader(): Leader | null {
+  /** The other one that leads, or led last. */
+  get other(): Leader | null {
     return this.#actor.getSnapshot().context.leader;
   }
 
-  /** What is said to whoever asks for anything; null where this server leads. */
-  get refusal(): ClusterError | null {
-    const { state, leader } = this;
-    if (state === 'leading') return null;
+  get leads(): boolean {
+    return this.state === 'leading';
+  }
+
+  get leader(): { readonly url: string } | null {
+    return this.#target;
+  }
+
+  get refusal(): ClusterError {
+    const { state, other } = this;
     if (state === 'taking_over')
       return new ClusterError('standing_by', 'this server is taking over; try again in a moment');
-    return new ClusterError('standing_by', `this server stands by; ${whoLeads(leader)}`);
+    return new ClusterError('standing_by', `this server stands by; ${whoLeads(other)}`);
+  }
+
+  /** Whether the store can be read, and is of this program's version, as far as was seen lately. */
+  get isReadable(): boolean {
+    return this.#sight.isOurs && this.seesStore;
+  }
+
+  get seesStore(): boolean {
+    return performance.now() - this.#sight.at < SIGHT_MS;
+  }
+
+  get address(): string | null {
+    return this.#address;
+  }
+
+  set address(address: string | null) {
+    this.#address = address;
+    this.#point();
   }
 
   get givesUp(): AbortSignal {
     return this.#end.signal;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** It does not wait for the store any longer. */
@@ -59,20 +99,25 @@ export class Reign implements Candidate {
   }
 
   leaderSeen(leader: Leader): void {
-    const before = this.leader;
+    const before = this.other;
     this.#tell({ type: 'LEADER_SEEN', leader });
     if (before?.place !== leader.place) this.#log.info({ leader }, WORDS.standing_by);
     this.#tellStoodBy();
   }
 
+  storeSeen({ lastEventId, isOurs }: StoreSight): void {
+    this.#sight = { isOurs, at: performance.now() };
+    if (isOurs) this.onEvents(lastEventId);
+  }
+
   storeTaken(): void {
     this.#tell({ type: 'STORE_TAKEN' });
-    if (this.leader !== null) this.#log.info(WORDS.taking_over);
+    if (this.other !== null) this.#log.info(WORDS.taking_over);
   }
 
   recovered(): void {
     this.#tell({ type: 'RECOVERED' });
-    if (this.leader !== null) this.#log.info(WORDS.leading);
+    if (this.other !== null) this.#log.info(WORDS.leading);
   }
 
   epochOver(leader: Leader | null): void {
@@ -84,6 +129,20 @@ export class Reign implements Candidate {
 
   #tell(event: ReignEvent): void {
     this.#actor.send(event);
+    this.#point();
+  }
+
+  #point(): void {
+    const url = this.#urlOfLeader();
+    const key = `${url} ${this.leads ? '' : this.other?.place}`;
+    if (url === null ? this.#target === null : key === this.#target?.key) return;
+    this.#target = url === null ? null : { key, url };
+    for (const tell of this.#listeners) tell();
+  }
+
+  #urlOfLeader(): string | null {
+    if (this.state === 'taking_over') return null;
+    return this.leads ? this.#address : (this.other?.address ?? null);
   }
 }
 

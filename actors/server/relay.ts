@@ -1,23 +1,28 @@
 import type { Backend, EventSource, InspectionSource } from '../../gateway/backend.ts';
 import type { MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
 import { Metrics } from '../../gateway/metrics/metrics.ts';
+import { LeaderOnly } from '../../gateway/standing.ts';
 import type { Reign } from './reign.ts';
 
 /**
- * What the gateway talks to before there is something behind it: a server that stands by listens, too. Who is let in
- * while nothing is there hears why.
+ * What the gateway talks to, whoever leads: behind it is what this server knows while it stands by, and then what it leads.
+ * What nobody here knows throws `LeaderOnly`.
  */
 export class BackendRelay implements Backend {
   readonly metrics = new Metrics();
   readonly #reign: Reign;
   #behind: Backend | null = null;
+  /** Of streams that were opened while this server stood by. */
+  #events: EventSource | null = null;
 
   constructor(reign: Reign) {
     this.#reign = reign;
   }
 
-  attach(backend: Backend): void {
+  /** @param events those of another source, which goes on with the backend's own */
+  attach(backend: Backend, events: EventSource | null = null): void {
     this.#behind = backend;
+    this.#events = events;
   }
 
   async send<T extends MessageType>(message: MessageOf<T>): Promise<ReplyOf<T>> {
@@ -33,7 +38,7 @@ export class BackendRelay implements Backend {
   }
 
   get events(): EventSource {
-    return this.#present.events;
+    return this.#events ?? this.#present.events;
   }
 
   get inspection(): InspectionSource {
@@ -41,12 +46,12 @@ export class BackendRelay implements Backend {
   }
 
   get state(): string {
-    const { state } = this.#reign;
-    return state === 'leading' && this.#behind ? this.#behind.state : state;
+    return this.#reign.state === 'superseded' || !this.#behind ? this.#reign.state : this.#behind.state;
   }
 
   get #present(): Backend {
-    if (this.#behind) return this.#behind;
-    throw this.#reign.refusal;
+    // What one that was superseded has in memory is old.
+    if (this.#behind === null || this.#reign.state === 'superseded') throw new LeaderOnly();
+    return this.#behind;
   }
 }

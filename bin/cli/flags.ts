@@ -14,10 +14,11 @@ const DEFAULT_SERVER = 'http://127.0.0.1:8765';
 export function serverAddress(flag: string | undefined, env: Env): string {
   const source = flag === undefined && env.JQ_SERVER ? 'JQ_SERVER' : '--server';
   const texts = (flag ?? (env.JQ_SERVER || DEFAULT_SERVER)).split(',');
-  return texts.map((text) => oneAddress(text.trim(), source)).join(',');
+  return texts.map((text) => httpAddress(source, text.trim())).join(',');
 }
 
-function oneAddress(text: string, source: string): string {
+/** An address of http or https, without a slash at its end. @throws CliError for anything else */
+export function httpAddress(source: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
     const guess = /^[\w.-]+(:\d+)?$/.test(text)

@@ -43,12 +43,18 @@ async function look(client: Session['client']): Promise<Examined> {
   const ended = Date.now() / 1000;
   return {
     ...{ server: client.server, version, ownVersion: PACKAGE_VERSION, principal },
+    leader: typeof ready === 'string' || ready.leads ? null : await leaderOf(client),
     notReady: typeof ready === 'string' ? ready : null,
     clocks: typeof ready === 'string' ? null : { server: ready.time, own: (began + ended) / 2 },
     roundTrip: ended - began,
     metrics: new Series(await client.metrics()),
     workers: await client.call('listWorkers'),
   };
+}
+
+async function leaderOf(client: Session['client']): Promise<string> {
+  const { servers } = await client.call('listServers');
+  return servers.find(({ epoch }) => epoch !== null)?.address ?? 'URL';
 }
 
 function lineOf({ about, level, says, do: act }: Finding, { colours }: Session['output']): string {

@@ -94,6 +94,10 @@ export const COMMANDS = {
     category: 'Jobs',
     description: 'say how long jobs are kept',
   },
+  servers: {
+    category: 'Cluster',
+    description: 'list the servers, and which of them leads',
+  },
   workers: {
     category: 'Cluster',
     description: 'list the workers',

@@ -25,6 +25,7 @@ const CLASSES: Record<CommandName, () => Promise<CommandClass>> = {
   delete: async () => (await import('./delete.ts')).DeleteCommand,
   set: async () => (await import('./set.ts')).SetCommand,
   keep: async () => (await import('./keep.ts')).KeepCommand,
+  servers: async () => (await import('./servers.ts')).ServersCommand,
   workers: async () => (await import('./workers.ts')).WorkersCommand,
   'workers drain': async () => (await import('./workers-drain.ts')).WorkersDrainCommand,
   'workers resume': async () => (await import('./workers-drain.ts')).WorkersResumeCommand,

@@ -5,7 +5,7 @@ import { TRANSPORT_CHOICES } from '../../gateway/transport/choose.ts';
 import { SERVICE_NAME } from '../../gateway/version.ts';
 import { BaseCommand } from '../cli/base.ts';
 import { usageError } from '../cli/exit.ts';
-import { integer, lasting, lastingOrNever, number, word } from '../cli/flags.ts';
+import { httpAddress, integer, lasting, lastingOrNever, number, word } from '../cli/flags.ts';
 import { LOG_LEVELS, logLevel } from '../cli/log-level.ts';
 import { notifyTarget } from '../cli/notify.ts';
 import { announce, serveUntilSignal } from '../cli/serve.ts';
@@ -42,6 +42,10 @@ export class ServerCommand extends BaseCommand {
 
   host = Option.String('--host', '127.0.0.1', value('ADDRESS', 'address to listen on (127.0.0.1)'));
   port = Option.String('--port', '8765', value('PORT', 'port to listen on; 0 takes a free one (8765)'));
+  advertise = Option.String(
+    '--advertise',
+    value('URL', 'where other servers on the same store reach it (http://HOSTNAME:PORT)'),
+  );
   state = Option.String('--state', './cluster-state', value('DIR', 'state directory (./cluster-state)'));
   objects = Option.String(
     '--objects',
@@ -286,6 +290,7 @@ export class ServerCommand extends BaseCommand {
     return {
       host: this.host,
       port: integer('--port', this.port, { max: 65_535 }),
+      advertise: this.advertise === undefined ? undefined : httpAddress('--advertise', this.advertise),
       transport: word('--transport', this.transport, TRANSPORT_CHOICES),
       tls: this.#tls(),
       state: this.state,

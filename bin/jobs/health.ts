@@ -8,6 +8,8 @@ export interface Examined {
   server: string;
   version: string;
   ownVersion: string;
+  /** Of a server that stands by, where the one that leads is; null where it leads itself. */
+  leader: string | null;
   /** Why the server is not ready; null where it is. */
   notReady: string | null;
   /** Its clock, and this machine's at the same moment; null where it did not say. */
@@ -58,9 +60,16 @@ const problem = (about: Part, says: string, act: string): Finding => ({
 
 /** What is well and what is not, at least one finding for each part. */
 export function examine(found: Examined): Finding[] {
+  const ofLeader = [store, disk, queue, paused, notifications];
   const parts = [server, certificate, store, disk, clocks, workers, versions, queue, paused, notifications];
-  return parts.flatMap((look) => look(found));
+  if (found.leader === null) return parts.flatMap((look) => look(found));
+  const shown = parts.filter((part) => !ofLeader.includes(part));
+  return [...shown.flatMap((look) => look(found)), standby(found)];
 }
+
+/** What it measures of store, disk and queue is nothing. */
+const standby = ({ leader }: Examined): Finding =>
+  ok('store', `this server stands by; ask the one that leads: jqctl doctor --server ${leader}`);
 
 function server({ server, version, roundTrip, principal, metrics }: Examined): Finding[] {
   const up = Date.now() / 1000 - (metrics.value('process_start_time_seconds') ?? Number.NaN);

@@ -12,6 +12,8 @@ export interface ServerConfig extends LogConfig {
   host: string;
   /** 0 takes a free port. */
   port: number;
+  /** Where clients and other servers reach it; what it listens on where it is left out. */
+  advertise?: string | undefined;
   /** What speaks HTTP; `auto` where it is left out. */
   transport?: TransportChoice | undefined;
   /** Files of its certificate and key; absent: plain HTTP. */

@@ -56,11 +56,8 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
     await cluster.stop();
     throw fault;
   });
-  cluster.listensAt(addressOf(config.host, gateway.url));
-  announce(config, log, gateway, {
-    open: auth.open,
-    isAlone: cluster.others !== null && config.objects === undefined,
-  });
+  cluster.listensAt(config.advertise ?? addressOf(config.host, gateway.url));
+  announce(config, log, gateway, auth.open);
   await schedule?.start();
   const uses = new TokenUses(config.state, auth, log);
   const renewable: Renewable[] = [
@@ -158,7 +155,7 @@ function openGateway(
 ): Promise<Gateway> {
   return startGateway({
     backend: cluster.backend,
-    refuses: () => cluster.refusal,
+    standing: cluster.standing,
     host: config.host,
     port: config.port,
     transport: config.transport,
@@ -184,20 +181,10 @@ function addressOf(host: string, url: string): string {
   return address.href.replace(/\/$/, '');
 }
 
-/** Bytes in a folder are where the server is that took them. */
-const ALONE =
-  'this server stands by, and has artifacts in its own state directory: after a take-over those of the other one are missing; see --objects';
-
-function announce(
-  { host, state }: ServerConfig,
-  log: Logger,
-  gateway: Gateway,
-  { open, isAlone }: { open: boolean; isAlone: boolean },
-): void {
+function announce({ host, state }: ServerConfig, log: Logger, gateway: Gateway, open: boolean): void {
   const { name, why } = gateway.transport;
   log.info({ transport: name }, `transport ${name}: ${why}`);
   log.info({ url: gateway.url, state, open }, 'listening');
-  if (isAlone) log.warn(ALONE);
   if (!open || isLoopback(host)) return;
   log.warn(
     'no credential is configured and the server is reachable from the network: everybody has all rights',

@@ -173,9 +173,9 @@ export class ClusterClient {
 
   /** Opens the content of an artifact; the caller reads or destroys the stream. */
   download(id: string, input: { range?: string; signal?: AbortSignal } = {}): Promise<Downloading> {
-    return this.#anywhere(
+    return this.#servers.ask(
       () => true,
-      (address) => this.#downloadFrom(address, id, input),
+      (address, firstMs) => this.#downloadFrom(address, id, input, firstMs),
     );
   }
 
@@ -183,6 +183,7 @@ export class ClusterClient {
     server: Address,
     id: string,
     input: { range?: string; signal?: AbortSignal },
+    firstMs: number | undefined,
   ): Promise<Downloading> {
     const url = new URL(`${server.url}/v1/artifacts/${encodeURIComponent(id)}`);
     const range = input.range ? { range: input.range } : {};
@@ -190,7 +191,7 @@ export class ClusterClient {
     const ask = (more: Record<string, string>) => {
       const headers = { ...this.headers(), ...range, ...more };
       return this.#withTransportErrors(() =>
-        this.#getter.get(url, { headers, signal: input.signal, silenceMs }),
+        this.#getter.get(url, { headers, signal: input.signal, silenceMs, firstMs }),
       );
     };
     let body = await ask({ prefer: 'redirect' });
@@ -237,32 +238,20 @@ export class ClusterClient {
     return query.size > 0 ? `${path}?${query}` : path;
   }
 
-  /** A server that cannot be reached, or stands by, is left for the next one, which is asked at once where that is safe. */
-  async #anywhere<T>(isSafe: (fault: unknown) => boolean, ask: (server: Address) => Promise<T>): Promise<T> {
-    for (let left = this.#servers.count; ; left--) {
-      const server = this.#servers.present;
-      try {
-        return await ask(server);
-      } catch (fault) {
-        this.leave(server.url, fault);
-        if (left <= 1 || !isElsewhere(fault) || !isSafe(fault)) throw fault;
-      }
-    }
-  }
-
   #send(asked: Asked): Promise<Dispatcher.ResponseData> {
     // What is read while it is sent is gone; the caller knows how to begin anew.
     const isWhole = !(asked.body instanceof Readable);
     const isRead = asked.method === 'get' || asked.method === 'head';
-    return this.#anywhere(
+    return this.#servers.ask(
       (fault) => isWhole && (isRead || wasNotAccepted(fault)),
-      (server) => this.#sendTo(server, asked),
+      (server, firstMs) => this.#sendTo(server, asked, isRead ? firstMs : undefined),
     );
   }
 
   async #sendTo(
     server: Address,
     { method, path, target = {}, headers, body }: Asked,
+    firstMs: number | undefined,
   ): Promise<Dispatcher.ResponseData> {
     const timeout = target.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
     const answer = await this.#withTransportErrors(() =>
@@ -273,7 +262,7 @@ export class ClusterClient {
         headers: { ...this.headers(), ...headers },
         body: body ?? null,
         signal: target.signal ?? null,
-        headersTimeout: timeout,
+        headersTimeout: Math.min(timeout, firstMs ?? timeout),
         bodyTimeout: timeout,
         // Never paused, since it is read whole in any case; see HttpGetter for what undici 7 makes of a pause.
         highWaterMark: Number.MAX_SAFE_INTEGER,

@@ -13,6 +13,8 @@ export interface Get {
   signal?: AbortSignal | undefined;
   /** Milliseconds without a byte after which the answer is given up; waiting for a slow reader does not count. */
   silenceMs: number;
+  /** The same before anything has come, where that is less. */
+  firstMs?: number | undefined;
 }
 
 /**
@@ -72,19 +74,20 @@ export class HttpGetter {
 
   #send(
     url: URL,
-    { headers = {}, signal, silenceMs }: Get,
+    { headers = {}, signal, silenceMs, firstMs }: Get,
     how: { method?: 'PUT'; agent?: false } = {},
   ): ClientRequest {
     const secure = url.protocol === 'https:';
     const agent = this.#agents[secure ? 'https:' : 'http:'];
-    const options = { agent, headers, timeout: silenceMs, ...(signal && { signal }), ...how };
+    const timeout = Math.min(silenceMs, firstMs ?? silenceMs);
+    const options = { agent, headers, timeout, ...(signal && { signal }), ...how };
     return (secure ? secureRequest : request)(url, options);
   }
 }
 
 function answerOf(
   sent: ClientRequest,
-  { signal, silenceMs }: Get,
+  { signal, silenceMs, firstMs }: Get,
   body?: Readable,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
@@ -93,7 +96,8 @@ function answerOf(
     sent.on('timeout', () => {
       // What has come and waits for its reader is the reader's silence, not the server's.
       if (!answer || answer.readableLength === 0) {
-        const silent = new Error(`no byte for ${silenceMs / 1000} s`);
+        const waited = answer ? silenceMs : Math.min(silenceMs, firstMs ?? silenceMs);
+        const silent = new Error(`no byte for ${waited / 1000} s`);
         if (answer) answer.destroy(silent);
         sent.destroy(silent);
       }
@@ -101,6 +105,7 @@ function answerOf(
     sent.on('error', reject);
     sent.once('response', (response) => {
       answer = response;
+      sent.setTimeout(silenceMs);
       // Whoever reads it meets its faults; before somebody does, they must not end the process.
       response.on('error', () => {});
       // The request's own signal would throw away what has come, and that would look like the whole answer.

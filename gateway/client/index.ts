@@ -4,6 +4,7 @@ export { AppError } from '../../machines/protocol/app-error.ts';
 export type { Right } from '../../machines/protocol/rights.ts';
 export type { DemandView } from '../../machines/schema/demand.ts';
 export type { JobSpec } from '../../machines/schema/job.ts';
+export type { ServersView } from '../../machines/schema/servers.ts';
 export type {
   ArtifactView,
   ClusterStats,

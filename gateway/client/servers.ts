@@ -1,3 +1,8 @@
+import { isElsewhere } from './errors.ts';
+
+/** Milliseconds for which a server is waited for that answers nothing at all, where another one may be asked instead. */
+const FIRST_BYTE_MS = 5_000;
+
 /** Where a server is asked. */
 export interface Address {
   /** As it was named, without a slash at its end. */
@@ -23,6 +28,25 @@ export class Servers {
 
   get present(): Address {
     return this.#all[this.#at] as Address;
+  }
+
+  /**
+   * A server that cannot be reached, or stands by, is left for the next one, which is asked at once where that is safe.
+   * @param ask told for how many milliseconds it may wait for a first byte; undefined where there is no next one
+   */
+  async ask<T>(
+    isSafe: (fault: unknown) => boolean,
+    ask: (server: Address, firstMs: number | undefined) => Promise<T>,
+  ): Promise<T> {
+    for (let left = this.count; ; left--) {
+      const server = this.present;
+      try {
+        return await ask(server, left > 1 ? FIRST_BYTE_MS : undefined);
+      } catch (fault) {
+        if (isElsewhere(fault)) this.leave(server);
+        if (left <= 1 || !isElsewhere(fault) || !isSafe(fault)) throw fault;
+      }
+    }
   }
 
   /** Goes on with the next one, unless somebody else has done so since that one was asked. */

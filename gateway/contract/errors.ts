@@ -60,7 +60,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   },
   standing_by: {
     status: 503,
-    when: 'another server on the same database leads, or this one is just taking over; nothing was accepted. The sentence says who leads, where that is known',
+    when: 'another server on the same database leads and cannot be reached, or this one is just taking over; nothing was accepted. The sentence says who led last, where that is known',
   },
   draining: { status: 503, when: 'the server is shutting down' },
   overloaded: { status: 503, when: 'more is under way than the server can hold; nothing was accepted' },

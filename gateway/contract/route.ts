@@ -49,8 +49,8 @@ interface Common {
   right: Right | null;
   tag: 'health' | 'jobs' | 'cluster' | 'artifacts' | 'workers' | 'tasks';
   query?: TObject;
-  /** Whether it is answered by a server that does not lead, too. */
-  whoeverLeads?: true;
+  /** Whether it may be answered only when something happens, and who hangs up before that loses nothing. */
+  waits?: true;
   /** Codes this route may answer with, beside those that every route of its kind shares. */
   errors?: readonly ErrorCode[];
 }

@@ -2,12 +2,14 @@ import { setImmediate } from 'node:timers/promises';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import type { HttpMetrics } from '../metrics/http-metrics.ts';
+import { LeaderOnly, type Standing } from '../standing.ts';
 import { type StreamOpener, upgradeToStream } from '../streams/upgrade.ts';
 import type { Incoming } from '../transport/transport.ts';
 import type { Page } from '../ui/page-response.ts';
 import type { AdmissionControl, Admitted, Preflight, Refused } from './admission/admission.ts';
 import type { Handshake } from './admission/handshake.ts';
 import { hostOf, type OriginPolicy } from './admission/origin.ts';
+import type { Forwarder } from './forward/forwarder.ts';
 import type { InFlight } from './in-flight.ts';
 import { answerDownload } from './reply/answer-download.ts';
 import { answerFile } from './reply/answer-file.ts';
@@ -21,6 +23,9 @@ import type { Service } from './service.ts';
 
 interface Parts {
   admission: AdmissionControl;
+  /** Whether this server leads, and who does otherwise. */
+  standing: Standing;
+  forwarder: Forwarder;
   handshake: Handshake;
   origins: OriginPolicy;
   service: Service;
@@ -35,6 +40,9 @@ interface Parts {
 
 const VARY: Header = ['Vary', 'Origin'];
 
+/** Whether a request changes nothing. */
+const reads = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
 /** Takes every request of the server from its head to its answer. */
 export class Dispatcher implements ExchangeObserver {
   /** What every answer carries, whoever asks. */
@@ -46,6 +54,11 @@ export class Dispatcher implements ExchangeObserver {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.headers = [...parts.handshake.headers, VARY];
+  }
+
+  /** To the server that leads. */
+  get forwarder(): Forwarder {
+    return this.#parts.forwarder;
   }
 
   handle(incoming: Incoming): void {
@@ -88,7 +101,8 @@ export class Dispatcher implements ExchangeObserver {
     if ('error' in admission) return this.#refuse(exchange, admission);
     if ('allow' in admission) return this.#allow(exchange, admission);
     exchange.grant = { principal: admission.principal, right: admission.endpoint.route.right };
-    return this.#serve(exchange, admission);
+    if (this.#parts.standing.leads) return this.#serve(exchange, admission);
+    return this.#serveBeside(exchange, admission);
   }
 
   async #refuse(exchange: Exchange, { error, countUpTo }: Refused): Promise<void> {
@@ -103,6 +117,20 @@ export class Dispatcher implements ExchangeObserver {
     const asked = exchange.head.headers['access-control-request-method'] !== undefined;
     const cors = asked && origins.headers(exchange.head).length > 0 ? origins.preflight(allow) : [];
     exchange.answer(204, [['Allow', allow], ...cors]);
+  }
+
+  /** Another server leads: it is asked for what changes something, and for what it alone knows. */
+  async #serveBeside(exchange: Exchange, admitted: Admitted): Promise<void> {
+    const { forwarder, standing } = this.#parts;
+    if (!reads(exchange.head.method)) return forwarder.forward(exchange);
+    try {
+      await this.#serve(exchange, admitted);
+    } catch (fault) {
+      if (!(fault instanceof LeaderOnly)) throw fault;
+      // What its actors do is told by each server itself.
+      if (admitted.endpoint.route.kind === 'stream') throw standing.refusal;
+      await forwarder.forward(exchange);
+    }
   }
 
   async #serve(exchange: Exchange, admitted: Admitted): Promise<void> {

@@ -14,7 +14,7 @@ export function codesOf(route: Route): ErrorCode[] {
   codes.push(route.kind === 'upload' ? 'artifact_too_large' : 'body_too_large');
   if (route.right !== null)
     codes.push('unauthenticated', 'missing_rights', 'store_unavailable', 'store_damaged', 'draining');
-  if (!route.whoeverLeads) codes.push('standing_by');
+  if (route.right !== null) codes.push('standing_by');
   if (route.path.includes('{')) codes.push('unknown_path');
   if (route.query) codes.push('malformed_query');
   if (route.kind === 'json' && takesBody(route.method))

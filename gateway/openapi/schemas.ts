@@ -4,6 +4,7 @@ import * as inspection from '../../machines/schema/inspection.ts';
 import * as job from '../../machines/schema/job.ts';
 import * as lease from '../../machines/schema/lease.ts';
 import * as report from '../../machines/schema/report.ts';
+import * as servers from '../../machines/schema/servers.ts';
 import * as views from '../../machines/schema/views.ts';
 import * as worker from '../../machines/schema/worker.ts';
 
@@ -31,6 +32,7 @@ export class Components {
       ...inspection,
       ...demand,
       ...directUpload,
+      ...servers,
     })) {
       const text = isSchema(schema) ? JSON.stringify(schema) : undefined;
       if (text !== undefined && !this.#names.has(text)) this.#names.set(text, name);

@@ -64,7 +64,7 @@ async function eventsOf(
   afterId?: number,
 ): Promise<StreamTopic> {
   if (jobId !== undefined) await reads.events({ job_id: jobId, after_id: afterId ?? 0, limit: 1 });
-  assertGiven(events, afterId);
+  await assertGiven(events, afterId);
   const start = jobId === undefined ? () => reads.eventIdBefore(GLOBAL_HISTORY) : () => 0;
   return { of: 'events', jobId, afterId: afterId ?? (await start()) };
 }

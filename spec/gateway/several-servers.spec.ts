@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
+import { inTime } from '../support/in-time.ts';
 import { type Answer, cutOff, json, leads, serverThat, standsBy } from '../support/server-that.ts';
 
 const hangsUp: Answer = (request) => request.socket.destroy();
@@ -66,6 +67,16 @@ describe('a client that knows several servers', () => {
     await assert.rejects(cancel(client), { code: 'store_unavailable' });
     await cancel(client);
     assert.deepEqual([first.asked.length, second.asked.length], [2, 2]);
+  });
+
+  test('does not wait long for one that answers nothing, where another one may be asked', async (t) => {
+    const [first, second] = [await serverThat(t, () => {}), await serverThat(t, leads)];
+    // However long it is patient with one alone.
+    const client = new ClusterClient({ server: `${first.url},${second.url}`, timeoutMs: 3_600_000 });
+    t.after(() => client.close());
+    await inTime('the second to be asked', client.callText('getJob', ID), 60);
+    assert.deepEqual([first.asked.length, second.asked.length], [1, 1]);
+    assert.equal(client.server, second.url);
   });
 
   test('takes what the first one refuses for good as the answer', async (t) => {

@@ -69,7 +69,11 @@ async function servers(t: TestContext, count: number) {
   return { root, members: members as [Member, Member], again, proxy, bucket };
 }
 
-const isReady = async ({ url }: Member) => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200;
+const isReady = ({ url }: Member) =>
+  fetch(`${url}/readyz`).then(
+    async (answer) => answer.ok && ((await answer.json()) as { leads: boolean }).leads,
+    () => false,
+  );
 
 test(
   'a sweep is finished by the server that takes over, which gives every artifact, and by the one that takes over from it',

@@ -9,11 +9,12 @@ import { Program, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { startServerProgram } from '../support/server-program.ts';
+import { sharingState } from '../support/sharing-state.ts';
 import { until } from '../support/until.ts';
 
-async function startBeside(t: TestContext, store: string) {
+async function startBeside(t: TestContext, store: string, state: () => Promise<string>) {
   // What a worker does not hear of is soon given to another one.
-  const server = await startServerProgram({ state: await temporaryDirectory(t), store, leaseTtl: 30 });
+  const server = await startServerProgram({ state: await state(), store, leaseTtl: 30 });
   const client = new ClusterClient({ server: server.url });
   t.after(async () => {
     await client.close();
@@ -44,8 +45,9 @@ async function ended(client: ClusterClient, id: string): Promise<boolean> {
 describe('of two servers on one database', requires('postgresql'), () => {
   test('the one that was stopped for long awakes to hear that the other leads, writes nothing, and ends', async (t) => {
     const store = await emptyDatabase();
-    const first = await startBeside(t, store);
-    const second = await startBeside(t, store);
+    const state = await sharingState(t);
+    const first = await startBeside(t, store, state);
+    const second = await startBeside(t, store, state);
     await second.server.announced('standing_by');
     await submit(first.client, 'before');
     first.server.child.kill('SIGSTOP');
@@ -65,14 +67,15 @@ describe('of two servers on one database', requires('postgresql'), () => {
     );
     assert.deepEqual((await names(second.client)).sort(), ['after', 'before']);
     // Started again, it stands by.
-    const again = await startBeside(t, store);
+    const again = await startBeside(t, store, state);
     await again.server.announced('standing_by');
   });
 
   test('the second leads when the first is killed: worker, client and stream that know both go on', async (t) => {
     const store = await emptyDatabase();
-    const first = await startBeside(t, store);
-    const second = await startBeside(t, store);
+    const state = await sharingState(t);
+    const first = await startBeside(t, store, state);
+    const second = await startBeside(t, store, state);
     const both = `${first.server.url},${second.server.url}`;
     const client = new ClusterClient({ server: both });
     const worker = startWorkerProgram(both, await temporaryDirectory(t));

@@ -10,6 +10,7 @@ import os
 import random
 import re
 import sys
+import time
 import warnings
 
 import jq_cluster
@@ -406,6 +407,12 @@ def uploads():
     cluster = Cluster()
     for _ in range(3):
         cluster.run([PLS, f"{EXAMPLES}/pipelines/pls.yaml"], [(X, Y), f"{EXAMPLES}/gasoline"], lib="nobody").cancel()
+
+
+def silent_server():
+    began = time.monotonic()
+    assert Cluster().servers()["servers"][0]["status"] == "leading"
+    assert time.monotonic() - began < 25, "it is not waited for as for the only one"
 
 
 def other_threads():

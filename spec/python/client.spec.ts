@@ -137,6 +137,12 @@ describe('the client for Python', needsPython, () => {
         );
       });
 
+      await t.test('of several servers one that answers nothing is soon left', async (t) => {
+        const silent = await serverThat(t, () => {});
+        await check('silent_server', { JQ_SERVER: `${silent.url},${server.url}` });
+        assert.equal(silent.asked.length, 1);
+      });
+
       await t.test('the credential is given, or that of JQ_TOKEN', async (t) => {
         const { url } = await startTestServer(t, { token: 'secret', basePath: '/jq' });
         await check('credentials', { JQ_SERVER: url, JQ_TOKEN: 'secret' });

@@ -57,6 +57,7 @@ const MATRIX: Record<
   'GET /v1/jobs/{id}/events/stream': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/events': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/events/stream': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
+  'GET /v1/servers': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/inspect': ['admin', 'no', 'no', 'no', 'yes', '401', '401', 'yes'],
   'GET /v1/stats': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],
   'GET /v1/stats/history': ['read', 'yes', 'yes', 'yes', 'yes', '401', '401', 'yes'],

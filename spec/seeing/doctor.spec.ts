@@ -42,7 +42,7 @@ const worker = (more: Partial<WorkerView> = {}): WorkerView => ({
 
 /** Everything well, but for what is given. */
 const examined = ({ text = '', ...more }: Partial<Examined> & { text?: string } = {}): Examined => ({
-  ...{ server: 'http://127.0.0.1:8765', version: '1.0.0', ownVersion: '1.0.0', notReady: null },
+  ...{ server: 'http://127.0.0.1:8765', version: '1.0.0', ownVersion: '1.0.0', leader: null, notReady: null },
   ...{ clocks: { server: 1000, own: 1000.1 }, roundTrip: 0.01, principal: 'ann', workers: [worker()] },
   // The first line of a name counts.
   metrics: new Series(text + WELL),
@@ -70,6 +70,15 @@ describe('jqctl doctor', () => {
       findings.map(({ about, level }) => `${level} ${about}`),
       ['server', 'store', 'disk', 'clocks', 'workers', 'versions', 'queue'].map((part) => `ok ${part}`),
     );
+  });
+
+  it('leaves store, disk and queue to the one that leads where it asks another', () => {
+    const findings = examine(examined({ leader: 'http://a:8765', text: 'jq_disk_free_bytes 0\n' }));
+    assert.deepEqual(
+      findings.map(({ about, level }) => `${level} ${about}`),
+      ['server', 'clocks', 'workers', 'versions', 'store'].map((part) => `ok ${part}`),
+    );
+    assert.match(findings.at(-1)?.says ?? '', /stands by; .* --server http:\/\/a:8765/);
   });
 
   const cases: [what: string, found: Examined, wrong: string[]][] = [

@@ -22,7 +22,7 @@ export function watchSessions(): void {
     return client;
   };
   Database.prototype.pool = function (this: Database, name, max, settings) {
-    return name === PRESENCE ? counting : pool.call(this, name, max, settings);
+    return name.startsWith(PRESENCE) ? counting : pool.call(this, name, max, settings);
   };
 }
 

@@ -110,7 +110,13 @@ export class PlayedServer {
     const life = new Life(this.#clock, this.#chance, () => this.disk, this.counts);
     const stop = new AbortController();
     const candidate: Candidate = {
-      ...{ address: null, givesUp: stop.signal, leaderSeen: () => {}, storeTaken: () => {} },
+      ...{
+        address: null,
+        givesUp: stop.signal,
+        leaderSeen: () => {},
+        storeSeen: () => {},
+        storeTaken: () => {},
+      },
       epochOver: () => this.#superseded(life),
     };
     await life.start({
@@ -123,7 +129,11 @@ export class PlayedServer {
       clock: life.clock,
       hearing: life.hearing((this.#settings.heartbeatInterval ?? 10) / 4),
       random: (n) => this.#chance.bytes(n),
-      hooks: life.faults,
+      // One that another has followed is cut off from the store until it writes.
+      hooks: {
+        ...life.faults,
+        beforeRenewal: () => (this.#former.has(life) ? new Promise(() => {}) : Promise.resolve()),
+      },
     });
     // What a former one publishes has been found in the store by then.
     life.port.events.subscribe((events) => {

@@ -220,6 +220,7 @@ async function* questions(cluster: TestCluster, lab: Lab): AsyncGenerator<Asked>
   yield { stats: () => reads.stats() };
   yield { statsHistory: () => reads.statsHistory() };
   yield { demand: () => reads.demand() };
+  yield { servers: () => reads.servers() };
   for (const id of ['none', 'nul\0'])
     for (const read of [reads.job, reads.jobRequest, reads.worker]) yield { job: () => read(id) };
 }

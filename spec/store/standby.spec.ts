@@ -1,50 +1,147 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
+import type { Client } from 'pg';
+import { WebSocket } from 'ws';
+import type { StartError } from '../../machines/protocol/start-error.ts';
 import { SupersededError } from '../../machines/protocol/superseded-error.ts';
 import { job } from '../support/cluster.ts';
+import { cuttingProxy } from '../support/cutting-proxy.ts';
 import { requires } from '../support/requires.ts';
-import { startTestServer } from '../support/server.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { sharingState } from '../support/sharing-state.ts';
 import { until } from '../support/until.ts';
-import { emptyDatabase } from './drivers.ts';
+import { emptyDatabase, postgres } from './drivers.ts';
 import { aside } from './postgres-support.ts';
 
 const JOB = job({ name: 'kept' });
 
-async function pair(t: TestContext) {
+/** @param advertise where the one that leads says that it is */
+async function pair(t: TestContext, advertise?: string) {
   const store = await emptyDatabase();
-  const first = await startTestServer(t, { store });
-  const second = await startTestServer(t, { store });
+  const state = await sharingState(t);
+  const first = await startTestServer(t, { store, state: await state(), advertise });
+  const second = await startTestServer(t, { store, state: await state() });
+  await until('the one that leads to be known', async () => {
+    const { servers } = await second.client.call('listServers').catch(() => ({ servers: [] }));
+    return servers.length === 2 && servers.every(({ address }) => address !== null);
+  });
   return { store, first, second };
 }
+
+/** Ends the session of the one that leads. */
+const endTurns = (other: Client) =>
+  other.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'jq-server: turns' AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)",
+  );
+
+const demandOf = async ({ url }: { url: string }) => (await fetch(`${url}/v1/demand`)).status;
 
 async function answer(url: string, path: string, init?: RequestInit) {
   const response = await fetch(url + path, init);
   return {
     status: response.status,
     after: response.headers.get('retry-after'),
-    body: (await response.json()) as { detail?: string; code?: string },
+    body: (await response.json()) as { code?: string; leads?: boolean; artifact_id?: string },
   };
 }
 
 describe('a second server on one database', requires('postgresql'), () => {
-  test('stands by: it lives, is not ready, and says who leads to whoever asks for anything else', async (t) => {
+  test('stands by: it is ready, says that it does not lead, and lists who does', async (t) => {
     const { first, second } = await pair(t);
     assert.equal(second.state, 'standing_by');
-    assert.equal((await answer(second.url, '/healthz')).status, 200);
-    await until('the address of the leader to be known', async () =>
-      ((await answer(second.url, '/readyz')).body.detail ?? '').includes(first.url),
-    );
-    for (const [path, init] of [
-      ['/readyz'],
-      ['/'],
-      ['/v1/jobs'],
-      ['/v1/events/stream'],
-      ['/v1/jobs', { method: 'POST', body: JSON.stringify(JOB) }],
+    for (const [server, leads] of [
+      [first, true],
+      [second, false],
     ] as const) {
-      const { status, after, body } = await answer(second.url, path, init);
-      assert.deepEqual([status, after, body.code], [503, '1', 'standing_by'], path);
+      const { status, body } = await answer(server.url, '/readyz');
+      assert.deepEqual([status, body.leads], [200, leads]);
     }
-    assert.equal((await answer(first.url, '/readyz')).status, 200);
+    const { id } = await first.client.call('submitJob', { body: JOB as never });
+    for (const { client } of [first, second]) {
+      const list = await until('both to have said that they are there', async () => {
+        const view = await client.call('listServers');
+        return (
+          view.servers.every(({ event_id, address }) => event_id === view.last_event_id && address) && view
+        );
+      });
+      assert.deepEqual(
+        list.servers.map(({ status, address, epoch }) => [status, address, epoch !== null]),
+        [
+          ['leading', first.url, true],
+          ['standing_by', second.url, false],
+        ],
+      );
+    }
+    assert.equal((await first.client.call('getJob', { params: { id } })).id, id);
+  });
+
+  test('answers by itself what stands in the store, though the one that leads cannot be reached', async (t) => {
+    const { first, second } = await pair(t, 'http://127.0.0.1:9');
+    const { id } = await first.client.call('submitJob', { body: JOB as never });
+    const bytes = new Blob([randomBytes(100_000)]);
+    const form = new FormData();
+    form.append('file', bytes, 'a.bin');
+    const artifact = (await answer(first.url, '/v1/artifacts', { method: 'POST', body: form })).body;
+    await first.client.call('cancelJob', { params: { id } });
+    const paths = [
+      '/v1/jobs',
+      `/v1/jobs/${id}`,
+      `/v1/jobs/${id}/request`,
+      `/v1/jobs/${id}/tasks`,
+      `/v1/jobs/${id}/ranking`,
+      `/v1/jobs/${id}/events`,
+      `/v1/jobs/${id}/artifacts`,
+      '/v1/events',
+      '/v1/stats',
+      '/v1/stats/history',
+      `/v1/machines/job/actors/${id}`,
+      `/v1/artifacts/${artifact.artifact_id}`,
+    ];
+    const read = ({ url }: TestServer) =>
+      Promise.all(paths.map(async (path) => (await fetch(url + path)).text()));
+    assert.deepEqual(await read(second), await read(first));
+    assert.equal(await demandOf(second), 503, 'what only the other knows is not known here');
+  });
+
+  test('shows whoever wrote through one of them what was written, at each of them, at once', async (t) => {
+    const { first, second } = await pair(t);
+    for (let n = 0; n < 20; n++) {
+      const [writes, reads] = n % 2 === 0 ? [first, second] : [second, first];
+      const { id } = await writes.client.call('submitJob', { body: job({ name: `job ${n}` }) as never });
+      assert.equal((await reads.client.call('getJob', { params: { id } })).name, `job ${n}`);
+      const last = (await writes.client.call('listEvents', { query: { limit: 1 } })).at(-1)?.id ?? 0;
+      await reads.client.call('listEvents', { query: { after_id: last } });
+    }
+  });
+
+  test('brings events as they are committed, and goes on with its own once it leads, none twice and none left out', async (t) => {
+    const { first, second } = await pair(t);
+    const end = new AbortController();
+    t.after(() => end.abort());
+    const ids: number[] = [];
+    const frames = new WebSocket(`${second.url.replace('http', 'ws')}/v1/events/stream?after_id=0`);
+    t.after(() => frames.terminate());
+    frames.on('message', (text) => ids.push((JSON.parse(String(text)) as { id: number }).id));
+    let closed = false;
+    frames.on('close', () => {
+      closed = true;
+    });
+    const submit = ({ client }: TestServer) => client.call('submitJob', { body: JOB as never });
+    for (let n = 0; n < 5; n++) await submit(n % 2 ? first : second);
+    const lastOf = async ({ client }: TestServer) => (await client.call('listEvents')).at(-1)?.id as number;
+    const before = await lastOf(first);
+    await until('the events of the other', () => ids.at(-1) === before);
+    await first.stop();
+    await second.leads;
+    for (let n = 0; n < 5; n++) await submit(second);
+    const after = await lastOf(second);
+    await until('its own events', () => ids.at(-1) === after);
+    assert.deepEqual(
+      ids,
+      Array.from({ length: after }, (_, i) => i + 1),
+    );
+    assert.equal(closed, false);
   });
 
   test('leads once the first has ended, with all that was acknowledged', async (t) => {
@@ -63,15 +160,40 @@ describe('a second server on one database', requires('postgresql'), () => {
     await first.client.call('submitJob', { body: JOB as never });
   });
 
-  test('takes over from one that lost its session, which notices it by itself and ends', async (t) => {
+  test('does not take over from one that lost its session and is well, though nobody asks it for anything', async (t) => {
     const { store, first, second } = await pair(t);
     const other = await aside(t, store);
-    await other.query(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'jq-server: turns' AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)",
-    );
+    const epoch = async () => (await other.query('SELECT epoch FROM reign')).rows[0]?.epoch as number;
+    const before = await epoch();
+    await endTurns(other);
+    await until('a new epoch', async () => (await epoch()) > before);
+    await second.client.call('submitJob', { body: JOB as never });
+    assert.deepEqual([first.state, second.state], ['serving', 'standing_by']);
+  });
+
+  test('leads where the first cannot come back in time, which notices it by itself and ends', async (t) => {
+    const store = await emptyDatabase();
+    const state = await sharingState(t);
+    const proxy = await cuttingProxy(t, (await postgres()).port);
+    const through = new URL(store);
+    through.port = `${proxy.port}`;
+    const first = await startTestServer(t, { store: through.href, state: await state() });
+    const second = await startTestServer(t, { store, state: await state() });
+    proxy.refuses = true;
+    proxy.cutAll();
     await second.leads;
+    proxy.refuses = false;
     await assert.rejects(first.ended, SupersededError);
     await assert.rejects(fetch(`${first.url}/healthz`));
     await second.client.call('submitJob', { body: JOB as never });
+  });
+
+  test('is refused where the bytes of artifacts lie in a folder that only the first one has, with what to do', async (t) => {
+    const { store } = await pair(t);
+    await assert.rejects(startTestServer(t, { store }), (fault: StartError) => {
+      assert.equal(fault.code, 'objects_refused');
+      assert.match(fault.message, /is not the folder of its objects: .* symbolic link .*--objects/);
+      return true;
+    });
   });
 });

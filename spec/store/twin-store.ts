@@ -21,6 +21,7 @@ export class TwinStore implements Store {
   readonly queries: Queries;
   readonly pages: Queries;
   readonly isInDoubt = false;
+  readonly isShared = false;
   #last: Promise<unknown> = Promise.resolve();
   readonly #stores: Readonly<Record<Name, Store>>;
 
@@ -72,6 +73,10 @@ export class TwinStore implements Store {
   bytes = () => this.#stores.sqlite.bytes();
   adviceOn = (fault: unknown) => this.#stores.sqlite.adviceOn(fault);
   endDoubt(): void {}
+
+  async handOver(): Promise<void> {
+    await this.#stores.postgresql.handOver();
+  }
 
   async close(): Promise<void> {
     await this.#stores.sqlite.close();

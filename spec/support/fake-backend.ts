@@ -38,6 +38,7 @@ export class FakeBackend implements Backend {
       stats: unset,
       statsHistory: unset,
       demand: unset,
+      servers: unset,
       workers: () => piecesOf([]),
       worker: unread,
       actor: unset,
@@ -156,6 +157,10 @@ export class FakeEvents {
   reading = 0;
   /** Awaited by each read after it has looked at the store, before it answers. */
   afterRead: () => Promise<void> = async () => {};
+
+  async latest(): Promise<number> {
+    return this.lastId;
+  }
 
   subscribe(listener: (events: EventView[]) => void): () => void {
     this.listeners.add(listener);

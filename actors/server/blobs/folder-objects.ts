@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Listed, ObjectBytes, ObjectDriver, SetAside } from './driver.ts';
 import { DurableMoves, syncFolder } from './durable.ts';
 import { damagedPath, isHash, objectPath } from './paths.ts';
+import { MARK } from './shared-folder.ts';
 import { CHUNK, hashOf } from './verify.ts';
 
 /**
@@ -122,6 +123,7 @@ export class FolderObjects implements ObjectDriver {
   /** An upload under way has a mark until its artifact is recorded; so whoever looks for artifacts does so after. */
   async *list(): AsyncGenerator<Listed> {
     for await (const path of filesBelow(join(this.#root, 'objects'))) {
+      if (basename(path) === MARK) continue;
       const shown = relative(this.#root, path);
       const sha256 = basename(path).replace(/\.damaged$/, '');
       const belongs = isHash(sha256) && [objectPath(sha256), damagedPath(sha256)].includes(shown);

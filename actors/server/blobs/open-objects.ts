@@ -7,6 +7,7 @@ import type { ObjectDriver } from './driver.ts';
 import { FolderObjects } from './folder-objects.ts';
 import { homeStatements, objectHome, storeId } from './home.ts';
 import type { S3Location } from './s3/location.ts';
+import { markFolder } from './shared-folder.ts';
 
 interface Opening {
   store: Store;
@@ -36,7 +37,10 @@ export async function openObjects({
   const home = await objectHome(store.queries);
   const id = (await storeId(store.queries)) ?? randomUUID();
   if (place === undefined) {
-    if (home === undefined) return new FolderObjects(stateDir);
+    if (home === undefined) {
+      if (store.isShared) await markFolder(stateDir, store.queries);
+      return new FolderObjects(stateDir);
+    }
     throw new StartError(
       'objects_refused',
       `the objects of this store lie in ${home.url}: name it with --objects, or bring them here with: jq-server copy-objects`,

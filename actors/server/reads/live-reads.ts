@@ -6,7 +6,8 @@ import { isHeld } from '../../../machines/task/task.ts';
 import type { Core } from '../core.ts';
 import { hasTimeFor } from '../scheduling/ends.ts';
 import { registrationOf } from '../scheduling/exclusions.ts';
-import type { JobRow } from '../store/rows.ts';
+import type { Share } from '../scheduling/rounds.ts';
+import type { JobRow, PauseRow, TallyRow } from '../store/rows.ts';
 import { demandOf } from './demand.ts';
 
 type LiveCore = Pick<Core, 'clock' | 'hearing' | 'settings' | 'directory' | 'queue' | 'counters'>;
@@ -62,19 +63,8 @@ export class LiveReads {
   }
 
   stats(): ClusterStats {
-    const { jobs, tasks, workers } = this.#core.counters;
     const { gates, share } = this.#core.queue;
-    return {
-      share,
-      paused: gates.settledPauses(),
-      server_version: this.#core.settings.version,
-      api_version: API_VERSION,
-      jobs_by_status: { ...jobs },
-      tasks_by_status: { ...tasks },
-      tasks_in_flight: (tasks.leased ?? 0) + (tasks.running ?? 0),
-      workers_alive: workers.alive ?? 0,
-      workers_dead: workers.dead ?? 0,
-    };
+    return statsOf(this.#core.counters, gates.settledPauses(), share, this.version);
   }
 
   /**
@@ -139,6 +129,27 @@ export class LiveReads {
     return waiting;
   }
 }
+
+/** Members that a server which stands by has in its own way. */
+export type Live = { readonly [Name in keyof LiveReads]: LiveReads[Name] };
+
+/** The numbers of the cluster, of what is counted in every turn. */
+export const statsOf = (
+  { jobs, tasks, workers }: Pick<TallyRow, 'jobs' | 'tasks' | 'workers'>,
+  paused: PauseRow[],
+  share: Share,
+  version: string,
+): ClusterStats => ({
+  share,
+  paused,
+  server_version: version,
+  api_version: API_VERSION,
+  jobs_by_status: { ...jobs },
+  tasks_by_status: { ...tasks },
+  tasks_in_flight: (tasks.leased ?? 0) + (tasks.running ?? 0),
+  workers_alive: workers.alive ?? 0,
+  workers_dead: workers.dead ?? 0,
+});
 
 /** What a queued task waits for, beside a free slot. */
 export interface WaitingTask {

@@ -1,5 +1,6 @@
 import type { Reads } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
+import type { ServerView } from '../../../machines/schema/servers.ts';
 import type { BackupsView, StatsMinute } from '../../../machines/schema/views.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { JobRow, MinuteRow } from '../store/rows.ts';
@@ -12,24 +13,30 @@ import { artifactList, taskArtifacts } from './artifacts.ts';
 import { eventList, eventPage } from './events.ts';
 import { jobPieces } from './job.ts';
 import { JOB_CELLS, jobList } from './jobs.ts';
-import type { LiveReads } from './live-reads.ts';
+import type { Live } from './live-reads.ts';
 import { partsOf, withLongValues } from './long-values.ts';
 import { rankingOf, rankingValueReaders } from './ranking.ts';
 import { rankingCsv } from './ranking-csv.ts';
+import { serversOn } from './servers.ts';
 import { TaskList } from './tasks.ts';
 import { oneWorker, workerList } from './workers.ts';
 
 const JOB_SQL = sql`SELECT ${JOB_CELLS} AS cells FROM jobs WHERE id = ?`;
 const ARTIFACT_SQL = sql`SELECT ${ARTIFACTS.rowSql()} AS cells FROM artifacts`;
 
+/** What is read of a store for clients. */
+export type ReadStore = Pick<Store, 'isShared' | 'queries' | 'pages'>;
+
 /**
  * The queries behind the GETs: rows from the store, a page at a time, and from memory what is never stored at once.
+ * @param self this server, where there is no other
  * @param backups how the schedule of backups goes, where there is one
  */
 export function createReads(
-  store: Store,
-  live: LiveReads,
+  store: ReadStore,
+  live: Live,
   clock: Clock,
+  self: () => ServerView,
   backups?: (() => BackupsView) | undefined,
 ): Reads {
   const db = store.queries;
@@ -104,6 +111,12 @@ export function createReads(
 
     async statsHistory() {
       return lastHour(db, Math.floor(clock.now() / 60));
+    },
+
+    async servers() {
+      if (store.isShared) return serversOn(db);
+      const server = self();
+      return { servers: [server], last_event_id: server.event_id };
     },
 
     demand: () => live.demand(),

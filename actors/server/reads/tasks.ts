@@ -6,7 +6,7 @@ import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
 import { type Queries, type SqlText, sql } from '../store/sql.ts';
 import { each, eachMember, JOIN, LIMIT, member, ownMember, sqlWords } from '../store/sql-words.ts';
 import { double, integer, joined, json, object, seconds, smallRows, text } from './json-text.ts';
-import type { LiveReads } from './live-reads.ts';
+import type { Live } from './live-reads.ts';
 import {
   bytesOf,
   LONG,
@@ -92,14 +92,14 @@ const SLICE_MS = 10;
  */
 export class TaskList {
   readonly #db: Queries;
-  readonly #live: LiveReads;
+  readonly #live: Live;
   readonly #query: TaskQuery;
   /** What tasks of the present page wait for, as JSON texts. */
   #waits: string[] = [];
   /** What the job as a whole says of what its tasks wait for. */
   #ofJob: { lacked: Awaited<ReturnType<typeof lackedPlaces>>; seconds: number | null } | undefined;
 
-  constructor(db: Queries, live: LiveReads, query: TaskQuery) {
+  constructor(db: Queries, live: Live, query: TaskQuery) {
     this.#db = db;
     this.#live = live;
     this.#query = query;

@@ -4,7 +4,7 @@ import { placesOf } from '../scheduling/named-paths.ts';
 import { hasSeveral } from '../scheduling/work-queue.ts';
 import type { Queries } from '../store/sql.ts';
 import { inSteps } from '../turn/steps.ts';
-import type { LiveReads, WaitingTask } from './live-reads.ts';
+import type { Live, WaitingTask } from './live-reads.ts';
 
 /** What of a queued task's row decides what it waits for. */
 export interface QueuedTask {
@@ -48,7 +48,7 @@ export async function secondsIn(db: Queries, jobId: string): Promise<number | nu
 }
 
 /** The pipelines and datasets of a job whose path some worker lacks, by their places. */
-export async function lackedPlaces(db: Queries, live: LiveReads, jobId: string): Promise<Lacked> {
+export async function lackedPlaces(db: Queries, live: Live, jobId: string): Promise<Lacked> {
   const missing = live.missingPaths();
   const none = { pipelines: new Map(), datasets: new Map() };
   if (missing.size === 0) return none;

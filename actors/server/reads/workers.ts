@@ -5,7 +5,7 @@ import type { WorkerRow } from '../store/rows.ts';
 import { differing, joinSql, type Queries, sql } from '../store/sql.ts';
 import { JOIN, LIMIT } from '../store/sql-words.ts';
 import { pickedBy } from './json-text.ts';
-import type { LiveReads } from './live-reads.ts';
+import type { Live } from './live-reads.ts';
 import { bytesOf, orPlaceholder, partsOf, type ValueReaders, withLongValues } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
 
@@ -54,18 +54,14 @@ const COLUMNS = joinSql(
 );
 
 /** All registered workers, or those in a status, those that registered first in front, as pieces of JSON. */
-export async function* workerList(
-  db: Queries,
-  live: LiveReads,
-  status?: WorkerStatus,
-): AsyncGenerator<string> {
+export async function* workerList(db: Queries, live: Live, status?: WorkerStatus): AsyncGenerator<string> {
   yield '[';
   yield* workers(db, live, status === undefined ? {} : { status });
   yield ']';
 }
 
 /** Throws `unknown_id` before the first piece. */
-export async function* oneWorker(db: Queries, live: LiveReads, id: string): AsyncGenerator<string> {
+export async function* oneWorker(db: Queries, live: Live, id: string): AsyncGenerator<string> {
   if (!(await db.get('SELECT 1 FROM workers WHERE id = ?', id))) throw ClusterError.unknown('worker', id);
   yield* workers(db, live, { id });
 }
@@ -73,7 +69,7 @@ export async function* oneWorker(db: Queries, live: LiveReads, id: string): Asyn
 /** @param only what a column of those that are asked for is */
 async function* workers(
   db: Queries,
-  live: LiveReads,
+  live: Live,
   only: { id?: string; status?: WorkerStatus },
 ): AsyncGenerator<string> {
   const [column, wanted] = Object.entries(only)[0] ?? [];
@@ -97,7 +93,7 @@ async function* workers(
 }
 
 /** The members of a `WorkerView`. When a worker was last heard is newer in memory than in the store. */
-const viewOf = (row: Found, live: LiveReads): Record<keyof WorkerView, unknown> => ({
+const viewOf = (row: Found, live: Live): Record<keyof WorkerView, unknown> => ({
   id: row.id,
   name: row.name,
   status: row.status,

@@ -43,7 +43,12 @@ export async function checkPagesDuring(stateDir: string, meanwhile: Promise<void
 /** Whether some object lies below `objects/`. */
 export async function hasObjects(folder: string): Promise<boolean> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    if (entry.isFile() || (entry.isDirectory() && (await hasObjects(join(folder, entry.name))))) return true;
+    // What begins with a dot says something of the folder.
+    if (
+      (entry.isFile() && !entry.name.startsWith('.')) ||
+      (entry.isDirectory() && (await hasObjects(join(folder, entry.name))))
+    )
+      return true;
   }
   return false;
 }

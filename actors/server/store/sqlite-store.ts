@@ -28,6 +28,7 @@ export class SqliteStore implements Store {
   readonly pages: Queries;
   /** A file of the same machine tells at once. */
   readonly isInDoubt = false;
+  readonly isShared = false;
   readonly #connections: Readonly<Record<'writer' | 'reader' | 'queries', Connection>>;
   readonly #hooks: StoreHooks;
   readonly #writes: PreparedStatements;
@@ -153,6 +154,8 @@ export class SqliteStore implements Store {
   adviceOn(fault: unknown): string | null {
     return isDamage(fault) ? `it is damaged; ${wayOut(dirname(this.place))}` : null;
   }
+
+  async handOver(): Promise<void> {}
 
   endDoubt(): void {}
 

@@ -8,6 +8,8 @@ export interface StoreHooks {
   beforeCommit?(): Promise<void>;
   /** Called before the store is tried, in the place of `beforeCommit` where it is given. */
   beforeProbe?(): Promise<void>;
+  /** Called before a session that ended by itself is replaced; what is written meanwhile does so without. */
+  beforeRenewal?(): Promise<void>;
   /** Called when the transaction is durable, before anybody is answered. */
   afterCommit?(): Promise<void>;
 }
@@ -29,6 +31,8 @@ export interface StoreSize {
 export interface Store {
   /** Where it is, for people: a path, or an address without its password. */
   readonly place: string;
+  /** Whether other servers may stand by for it. */
+  readonly isShared: boolean;
   /** Loads rows for turns. */
   readonly reader: Queries;
   /** Answers the GETs, so that a long list does not hold up a turn. It sees every commit that was answered. */
@@ -68,6 +72,8 @@ export interface Store {
   bytes(): Promise<Readonly<Record<string, number>>>;
   /** What to do about a fault, where there is more to say than the fault does. */
   adviceOn(fault: unknown): string | null;
+  /** Nothing is written any more, so that another server may have it; reads go on. */
+  handOver(): Promise<void>;
   /** The server goes down: a commit whose outcome is still not known is given up, and so nobody is told that it happened. */
   endDoubt(): void;
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { DemandView } from '../../../machines/schema/demand.ts';
 import { DirectUpload, DirectUploadReply } from '../../../machines/schema/direct-upload.ts';
+import { ServersView } from '../../../machines/schema/servers.ts';
 import {
   ArtifactUploaded,
   ClusterStats,
@@ -41,6 +42,15 @@ export const cluster = {
     tag: 'cluster',
     reply: DemandView,
     run: ({ backend }) => backend.reads.demand(),
+  }),
+  listServers: json({
+    method: 'get',
+    path: '/v1/servers',
+    summary: 'The servers on the store: which one leads, since when, and how far the others are',
+    right: 'read',
+    tag: 'cluster',
+    reply: ServersView,
+    run: ({ backend }) => backend.reads.servers(),
   }),
   listWorkers: json({
     method: 'get',

@@ -14,8 +14,8 @@ export const events = {
     query: Type.Object({ after_id: AfterId, before_id: BeforeId, limit: limit(EVENTS_LIMIT) }),
     reply: Type.Array(EventView),
     errors: ['unknown_id'],
-    run: ({ backend, query: { after_id, before_id, limit } }) => {
-      assertGiven(backend.events, after_id);
+    run: async ({ backend, query: { after_id, before_id, limit } }) => {
+      await assertGiven(backend.events, after_id);
       return new StreamedReply(
         backend.reads.eventList({
           after_id: after_id ?? 0,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
+import { ABSENT } from '../../../machines/schema/lenient.ts';
 import { API_VERSION } from '../../version.ts';
 import { json, page, text } from '../route.ts';
 
@@ -23,24 +24,32 @@ export const health = {
   healthz: json({
     method: 'get',
     path: '/healthz',
-    summary: 'Liveness, also while another server leads',
+    summary: 'Liveness',
     right: null,
     tag: 'health',
-    whoeverLeads: true,
     reply: Type.Object({ ok: Type.Boolean() }),
     run: () => ({ ok: true }),
   }),
   readyz: json({
     method: 'get',
     path: '/readyz',
-    summary: 'Readiness: the server has recovered, and commits',
+    summary:
+      'Readiness: the server has recovered and commits, or stands by and sends on to the one that does',
     right: null,
     tag: 'health',
-    reply: Type.Object({ ok: Type.Boolean(), time: Type.Number({ description: "the server's clock" }) }),
-    errors: ['store_unavailable', 'draining'],
+    reply: Type.Object({
+      ok: Type.Boolean(),
+      time: Type.Number({ description: "the server's clock" }),
+      leads: Type.Boolean({ description: 'whether no other server does', [ABSENT]: true }),
+    }),
+    errors: ['store_unavailable', 'standing_by', 'draining'],
     run: ({ backend }) => {
-      if (backend.state === 'serving') return { ok: true, time: Date.now() / 1000 };
-      throw backend.state === 'degraded'
+      const { state } = backend;
+      const leads = state === 'serving';
+      if (leads || state === 'standing_by') return { ok: true, time: Date.now() / 1000, leads };
+      if (state === 'taking_over')
+        throw new ClusterError('standing_by', 'this server is taking over; try again in a moment');
+      throw state === 'degraded'
         ? new ClusterError('store_unavailable', 'the store cannot commit; the log of the server says why')
         : new ClusterError('draining', 'the server is shutting down');
     },

@@ -175,8 +175,8 @@ export const jobs = {
     }),
     reply: Type.Array(EventView),
     errors: ['unknown_id'],
-    run: ({ backend, params, query }) => {
-      assertGiven(backend.events, query.after_id);
+    run: async ({ backend, params, query }) => {
+      await assertGiven(backend.events, query.after_id);
       return new StreamedReply(
         backend.reads.eventList({
           job_id: params.id as string,

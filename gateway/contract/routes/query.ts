@@ -26,8 +26,10 @@ export const AfterId = Type.Optional(Type.Integer({ minimum: 0, description: 'on
  * Whoever names an event that there has not been yet is told, and not left to wait for numbers that mean something else.
  * @throws ClusterError `unknown_id`
  */
-export function assertGiven({ lastId }: Pick<EventSource, 'lastId'>, afterId: number | undefined): void {
-  if (afterId === undefined || afterId <= lastId) return;
+export async function assertGiven(events: EventSource, afterId: number | undefined): Promise<void> {
+  if (afterId === undefined || afterId <= events.lastId) return;
+  const lastId = await events.latest();
+  if (afterId <= lastId) return;
   const why = 'this server was put back to an older copy of its state, or is another one';
   throw new ClusterError(
     'unknown_id',

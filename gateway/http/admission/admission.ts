@@ -37,7 +37,7 @@ const NOBODY: Principal = { name: 'anonymous', rights: [] };
 
 /**
  * The checks that need no body: that the head is clear, then in their order (docs/protocol.md#errors) 413, 426, 404 and
- * 405 of the route, 403 of host and origin, 401, 403 of the right, 503 of a server that stands by.
+ * 405 of the route, 403 of host and origin, 401, 403 of the right.
  */
 export class AdmissionControl {
   readonly #router: Router<Endpoint>;
@@ -46,7 +46,6 @@ export class AdmissionControl {
   readonly #auth: Credentials;
   readonly #limits: { maxRequestBytes: number; maxArtifactBytes: number };
   readonly #basePath: string;
-  readonly #refuses: () => ClusterError | null;
 
   constructor(parts: {
     router: Router<Endpoint>;
@@ -55,8 +54,6 @@ export class AdmissionControl {
     auth: Credentials;
     limits: { maxRequestBytes: number; maxArtifactBytes: number };
     basePath?: string;
-    /** What is said instead of an answer; null where there is one. */
-    refuses?: (() => ClusterError | null) | undefined;
   }) {
     this.#router = parts.router;
     this.#handshake = parts.handshake;
@@ -64,7 +61,6 @@ export class AdmissionControl {
     this.#auth = parts.auth;
     this.#limits = parts.limits;
     this.#basePath = parts.basePath ?? '';
-    this.#refuses = parts.refuses ?? (() => null);
   }
 
   admit(head: RequestHead): Admission {
@@ -109,8 +105,6 @@ export class AdmissionControl {
     this.#origins.check(head);
     if (!endpoint) return { allow };
     const principal = this.#identify(head, endpoint);
-    const refusal = endpoint.route.whoeverLeads ? null : this.#refuses();
-    if (refusal) throw refusal;
     if (endpoint.versioned) this.#handshake.note(head);
     return { endpoint, params: match.params, principal };
   }

@@ -3,7 +3,7 @@ import { bodyTooLarge } from '../reply/refusal.ts';
 import type { BodyShare } from './body-budget.ts';
 import { ClientGoneError, type Exchange } from './exchange.ts';
 
-const hasBody = (head: RequestHead) => isChunked(head) || declaredLength(head) > 0;
+export const hasBody = (head: RequestHead) => isChunked(head) || declaredLength(head) > 0;
 
 /**
  * The bytes of a body. Must be called before the handler's first await, or bytes are lost.

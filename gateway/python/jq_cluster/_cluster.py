@@ -12,7 +12,7 @@ from ._find import assert_taken, job_named
 from ._http import PathName, Transport
 from ._job import FIRST_PAUSE, LAST_PAUSE, Job
 from ._predict import HasModel, predicting
-from ._routes import ClusterStats, DemandView, WorkerView
+from ._routes import ClusterStats, DemandView, ServersView, WorkerView
 from ._session import Session
 from ._show import ENDED
 from ._task import Task
@@ -131,6 +131,10 @@ class Cluster:
     def workers(self) -> List[WorkerView]:
         """The workers that are known, with the packages that each has."""
         return self.api.list_workers()
+
+    def servers(self) -> ServersView:
+        """The servers on the store: which one leads, since when, and how far the others are."""
+        return self.api.list_servers()
 
     def demand(self) -> DemandView:
         """How many slots are wanted now, by what they are to have, and what there is for it."""

@@ -23,6 +23,8 @@ Done = TypeVar("Done")
 
 #: Seconds without a byte.
 TIMEOUT = 30.0
+#: Seconds for which a server is waited for that answers nothing at all, where another one may be asked instead.
+FIRST_BYTE = 5.0
 #: Seconds for which a server that has answered before may be away.
 PATIENCE = 60.0
 CHUNK = 256 * 1024
@@ -138,7 +140,10 @@ class Transport:
         headers = {} if content is None else {"Content-Type": "application/json"}
         repeats = method == "GET" or path in _REPEATABLE or (path == "/v1/jobs" and _has_key(body))
         target = self._target(path, params, query)
-        reply = self._repeated(lambda: self._exchange(method, target, headers, content, repeats), repeats)
+        hurries = method == "GET"
+        reply = self._repeated(
+            lambda others: self._exchange(method, target, headers, content, repeats, others and hurries), repeats
+        )
         return reply.body.decode("utf-8", "replace")
 
     def upload(
@@ -171,7 +176,7 @@ class Transport:
 
         target = self._target(path, params, query)
         reply = self._repeated(
-            lambda: self._exchange(method, target, headers, pieces(), False), path in _REPEATABLE
+            lambda _: self._exchange(method, target, headers, pieces(), False, False), path in _REPEATABLE
         )
         return parsed(reply.body.decode("utf-8", "replace"), self.server)
 
@@ -187,9 +192,9 @@ class Transport:
         headers = {} if range is None else {"Range": range}
         target = self._target(path, params, query)
 
-        def open_one() -> Download:
+        def open_one(others: bool) -> Download:
             connection = self._connect()
-            answer = self._answer(connection, method, target, headers, None)
+            answer = self._answer(connection, method, target, headers, None, others)
             download = Download(answer, connection.http)
             if answer.status >= 400:
                 with download:
@@ -202,7 +207,7 @@ class Transport:
         """Whether there is something at this path."""
         target = self._target(path, params, {})
         try:
-            self._repeated(lambda: self._exchange("HEAD", target, {}, None, True), True)
+            self._repeated(lambda others: self._exchange("HEAD", target, {}, None, True, others), True)
             return True
         except ResponseError as error:
             if error.status in (404, 410):
@@ -227,15 +232,18 @@ class Transport:
         given = {key: _in_query(value) for key, value in query.items() if value is not None}
         return filled + (f"?{urlencode(given)}" if given else "")
 
-    def _repeated(self, send: Callable[[], Done], repeats: bool) -> Done:
-        """What was lost is sent again for a while, where it may be; so is what a busy server asks for again."""
+    def _repeated(self, send: Callable[[bool], Done], repeats: bool) -> Done:
+        """What was lost is sent again for a while, where it may be; so is what a busy server asks for again.
+
+        `send` is told whether there is another server to ask.
+        """
         began = time.monotonic()
         pause = 0.2
         others = len(self._servers) - 1
         while True:
             server = self._servers[0]
             try:
-                done = send()
+                done = send(others > 0)
                 self._met = True
                 return done
             except ResponseError as error:
@@ -263,14 +271,14 @@ class Transport:
             pause = min(pause * 2, 5.0)
 
     def _exchange(
-        self, method: str, target: str, headers: Mapping[str, str], body: Any, reuse: bool
+        self, method: str, target: str, headers: Mapping[str, str], body: Any, reuse: bool, hurries: bool
     ) -> Reply:
         """One request and its whole answer; on a used connection only where it may be repeated."""
         while True:
             used = self._take() if reuse else None
             connection = used or self._connect()
             try:
-                answer = self._answer(connection, method, target, headers, body)
+                answer = self._answer(connection, method, target, headers, body, hurries)
                 content = answer.read()
             except (OSError, http.client.HTTPException, UnreachableError) as error:
                 connection.http.close()
@@ -292,6 +300,7 @@ class Transport:
         target: str,
         headers: Mapping[str, str],
         body: Any,
+        hurries: bool,
     ) -> http.client.HTTPResponse:
         try:
             try:
@@ -300,7 +309,14 @@ class Transport:
             except (BrokenPipeError, ConnectionResetError):
                 # Who refuses a body before its end answers, and hangs up.
                 pass
-            return connection.http.getresponse()
+            # The connection gives it up where it ends with the answer.
+            sock = connection.http.sock
+            if hurries:
+                sock.settimeout(FIRST_BYTE)
+            answer = connection.http.getresponse()
+            if hurries and sock.fileno() != -1:
+                sock.settimeout(TIMEOUT)
+            return answer
         except (OSError, http.client.HTTPException) as error:
             connection.http.close()
             raise unreachable(connection.server.url, error) from error

@@ -8,7 +8,7 @@ import type { Queries } from '../sql.ts';
 import type { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
 import { assertNotSuperseded, beginEpoch, EpochOver, TURNS, takeLock } from './leadership.ts';
-import { noteLeader, Presence } from './presence.ts';
+import { noteLeader, Presence, resign } from './presence.ts';
 import { destroy, untilSilent, unwarned } from './sessions.ts';
 import { standBy } from './stand-by.ts';
 
@@ -54,39 +54,53 @@ const RETRY_MS = { first: 50, longest: 1000 };
 export class Leader {
   readonly #database: Database;
   readonly #candidate: Candidate | undefined;
+  readonly #beforeRenewal: (() => Promise<void>) | undefined;
   readonly #server = randomUUID();
-  #presence: Presence | null = null;
+  readonly #presence: Presence;
   #session: Leading | null = null;
   /** Of the last session that there was. */
   #before: { epoch: number; pid: number } | null = null;
+  /** The session that is being made. */
+  #connecting: Promise<number | null> | null = null;
+  /** Whether something is being written: if its session breaks, it finds out itself what became of it. */
+  #isWriting = false;
   #superseded: EpochOver | null = null;
   #isInDoubt = false;
   #isEnding = false;
+  #hasResigned = false;
 
-  private constructor(database: Database, candidate: Candidate | undefined) {
+  private constructor(
+    database: Database,
+    candidate: Candidate | undefined,
+    beforeRenewal: (() => Promise<void>) | undefined,
+  ) {
+    this.#beforeRenewal = beforeRenewal;
     this.#database = database;
     this.#candidate = candidate;
+    this.#presence = new Presence(database, this.#server, candidate);
   }
 
   /**
    * @param prepare what is done with the store before its epoch begins, when nobody else has it
    * @param candidate who waits for the store while another server has it; where it is left out, nobody does
+   * @param beforeRenewal see `StoreHooks`
    * @throws StartError `state_in_use`
    */
   static async begin(
     database: Database,
     prepare: (client: Client) => Promise<void>,
     candidate?: Candidate,
+    beforeRenewal?: () => Promise<void>,
   ): Promise<Leader> {
-    const leader = new Leader(database, candidate);
-    if (candidate) await leader.#leadInTurn(candidate, prepare);
-    else await leader.#lead(await leader.#locked(), prepare);
-    leader.#presence = new Presence(
-      database,
-      leader.#server,
-      () => candidate?.address ?? null,
-      (other) => leader.#noticeEnd(new EpochOver(other)),
-    );
+    const leader = new Leader(database, candidate, beforeRenewal);
+    try {
+      if (candidate) await leader.#leadInTurn(candidate, prepare);
+      else await leader.#lead(await leader.#locked(), prepare);
+    } catch (fault) {
+      await leader.#presence.stop();
+      throw fault;
+    }
+    await leader.#presence.leads((other) => leader.#noticeEnd(new EpochOver(other)));
     return leader;
   }
 
@@ -97,7 +111,7 @@ export class Leader {
   /** Whether no other server has begun an epoch. One may do so while the answer is on its way. */
   async leads(queries: Queries): Promise<boolean> {
     const reign = await queries.get<{ server: string }>('SELECT server FROM reign');
-    return this.#superseded === null && reign?.server === this.#server;
+    return this.#superseded === null && !this.#hasResigned && reign?.server === this.#server;
   }
 
   /**
@@ -106,19 +120,20 @@ export class Leader {
    * @throws StoreFault; then nothing happened
    */
   async commit(write: (session: Session, turn: number) => Promise<void>): Promise<void> {
-    const session = await this.#present();
-    const turn = ++session.turn;
-    try {
-      await untilSilent(
-        session.client,
-        unwarned(session.client, () => write(session, turn)),
-      );
-    } catch (fault) {
-      this.#noticeEnd(fault);
-      if (!breaksConnection(fault)) throw asStoreFault(fault);
-      this.#lose();
-      if (!(await this.#hasHappened(turn))) throw asStoreFault(fault);
-    }
+    await this.#writing(async (session) => {
+      const turn = ++session.turn;
+      try {
+        await untilSilent(
+          session.client,
+          unwarned(session.client, () => write(session, turn)),
+        );
+      } catch (fault) {
+        this.#noticeEnd(fault);
+        if (!breaksConnection(fault)) throw asStoreFault(fault);
+        this.#lose();
+        if (!(await this.#hasHappened(turn))) throw asStoreFault(fault);
+      }
+    });
   }
 
   /**
@@ -126,14 +141,27 @@ export class Leader {
    * @throws StoreFault
    */
   async attempt(work: (session: Session, turn: number) => Promise<void>): Promise<void> {
-    const session = await this.#present();
-    try {
-      await untilSilent(session.client, work(session, session.turn));
-    } catch (fault) {
-      this.#noticeEnd(fault);
-      if (breaksConnection(fault)) this.#lose();
-      throw asStoreFault(fault);
-    }
+    await this.#writing(async (session) => {
+      try {
+        await untilSilent(session.client, work(session, session.turn));
+      } catch (fault) {
+        this.#noticeEnd(fault);
+        if (breaksConnection(fault)) this.#lose();
+        throw asStoreFault(fault);
+      }
+    });
+  }
+
+  /** Another server may lead from now on: this one writes nothing any more. Idempotent. */
+  async resign(): Promise<void> {
+    this.end();
+    this.#hasResigned = true;
+    this.#presence.resigns();
+    await this.#connecting?.catch(() => {});
+    const session = this.#session;
+    this.#session = null;
+    if (session) await resign(session.client).catch(() => {});
+    await session?.client.end().catch(() => {});
   }
 
   /** Nobody waits any longer for an outcome that is not known. */
@@ -142,15 +170,42 @@ export class Leader {
   }
 
   async close(): Promise<void> {
-    this.end();
-    const session = this.#session;
-    this.#session = null;
-    await this.#presence?.stop();
-    await session?.client.end().catch(() => {});
+    await this.resign();
+    await this.#presence.stop();
+  }
+
+  async #writing(work: (session: Leading) => Promise<void>): Promise<void> {
+    this.#isWriting = true;
+    try {
+      await work(await this.#present());
+    } finally {
+      this.#isWriting = false;
+      if (this.#session === null) void this.#renew();
+    }
+  }
+
+  /**
+   * A session that has ended is followed by another one at once, and not by the next turn: whoever waits for the lock would
+   * take over from a server that is well. Where that one was faster, its epoch decides.
+   */
+  async #renew(): Promise<void> {
+    await this.#beforeRenewal?.();
+    for (let wait = RETRY_MS.first; this.#isWithout; wait = Math.min(2 * wait, RETRY_MS.longest)) {
+      await this.#connect().catch((fault) => this.#noticeEnd(fault));
+      if (this.#isWithout) await pause(wait, undefined, { ref: false });
+    }
+  }
+
+  /** Whether a session is missing, and nobody else sees to it. */
+  get #isWithout(): boolean {
+    return this.#session === null && !this.#isWriting && !this.#hasResigned && this.#superseded === null;
   }
 
   async #present(): Promise<Leading> {
     if (this.#superseded) throw this.#superseded;
+    if (this.#hasResigned) throw new StoreFault('this server does not lead any more');
+    // What was begun before may have found the database away.
+    if (this.#session === null) await this.#connecting?.catch(() => {});
     if (this.#session === null) {
       try {
         await this.#connect();
@@ -163,8 +218,13 @@ export class Leader {
   }
 
   /** @returns the last turn of the epoch before */
-  async #connect(): Promise<number | null> {
-    return this.#lead(await this.#locked(), async () => {});
+  #connect(): Promise<number | null> {
+    this.#connecting ??= this.#locked()
+      .then((client) => this.#lead(client, async () => {}))
+      .finally(() => {
+        this.#connecting = null;
+      });
+    return this.#connecting;
   }
 
   /** A session that has the lock. */
@@ -221,7 +281,9 @@ export class Leader {
       this.#session = session;
       this.#before = session;
       client.once('end', () => {
-        if (this.#session === session) this.#session = null;
+        if (this.#session !== session) return;
+        this.#session = null;
+        void this.#renew();
       });
       return lastTurn;
     } catch (fault) {

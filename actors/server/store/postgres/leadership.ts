@@ -1,8 +1,8 @@
-import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Leader } from '../../../../machines/reign.ts';
+import { PLACE } from '../../../shared/place.ts';
 import { StoreFault } from '../fault.ts';
 
 /* One session at a time leads: it holds a lock that ends with it, and has an epoch that every commit carries. */
@@ -25,9 +25,6 @@ export class EpochOver extends StoreFault {
 /** The first number of the lock; the second one is that of the schema, so that several may lie in one database. */
 const LOCK = 0x6a71;
 const OF_SCHEMA = "hashtext(coalesce(current_schema(), ''))";
-
-/** This server, for people. */
-export const PLACE = `${hostname()}, process ${process.pid}`;
 
 /** Milliseconds between two tries of the lock. */
 const AGAIN_MS = 50;
@@ -72,6 +69,11 @@ export async function takeLock(client: Client, patience: number, own: number | n
 export async function tryLock(client: Client): Promise<boolean> {
   const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK}, ${OF_SCHEMA}) AS taken`);
   return rows[0]?.taken === 1;
+}
+
+/** Gives the lock back that this session has. */
+export async function releaseLock(client: Client): Promise<void> {
+  await client.query(`SELECT pg_advisory_unlock(${LOCK}, ${OF_SCHEMA})`);
 }
 
 /** Ends another session, and with it all that it has not committed. */

@@ -47,6 +47,14 @@ async function migrations(): Promise<{ version: number; path: string }[]> {
   return names.map((name) => ({ version: Number(name.slice(0, 4)), path: join(folder, name) }));
 }
 
+/** The version of the store that this program reads and writes. */
+export function latestVersion(): Promise<number> {
+  latest ??= migrations().then((known) => known.at(-1)?.version ?? 0);
+  return latest;
+}
+
+let latest: Promise<number> | null = null;
+
 /**
  * Brings the store to this program's version: each migration in a transaction of its own together with its number.
  * Whoever calls it has the lock of the store.
@@ -90,7 +98,7 @@ async function apply(client: Client, version: number, sql: string): Promise<void
 }
 
 /** 0 where there is no store yet. */
-async function versionOf(client: Client): Promise<number> {
+export async function versionOf(client: Pick<Client, 'query'>): Promise<number> {
   const { rows } = await client.query<{ there: number }>(
     // Not one of another schema, which the path may name behind it.
     "SELECT to_regclass(format('%I.schema_version', current_schema())) IS NOT NULL AS there",

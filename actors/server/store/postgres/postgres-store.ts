@@ -1,6 +1,5 @@
 import type { Client, Pool } from 'pg';
 import { whyUntrusted } from '../../../../gateway/client/errors.ts';
-import { ClusterError } from '../../../../machines/protocol/errors.ts';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Candidate } from '../candidate.ts';
 import type { Changes } from '../changes.ts';
@@ -17,34 +16,33 @@ import { EpochOver, takeLock } from './leadership.ts';
 import { assertUsable, migrate } from './migrate.ts';
 import { named } from './placeholders.ts';
 import { PooledQueries, storable } from './pooled-queries.ts';
+import { READING, ReadSessions } from './read-sessions.ts';
 import { NOTE_TURN, turnStatement } from './turn-sql.ts';
 
-const READING = { jit: 'off', default_transaction_read_only: 'on' };
-
-/** Sessions that answer GETs, and load rows for turns. */
-const SESSIONS = { answers: 4, pages: 2, loads: 2 };
+/** Sessions that load rows for turns. */
+const LOADS = 2;
 
 /** The store in PostgreSQL: one session that leads and writes turns, and pools that read. */
 export class PostgresStore implements Store {
   readonly place: string;
+  readonly isShared = true;
   readonly reader: Queries;
   readonly queries: Queries;
   readonly pages: Queries;
   readonly #leader: Leader;
-  readonly #pools: readonly Pool[];
+  readonly #reads: ReadSessions;
+  readonly #loads: Pool;
   readonly #hooks: StoreHooks;
 
   private constructor(database: Database, leader: Leader, hooks: StoreHooks) {
     this.place = database.place;
     this.#leader = leader;
     this.#hooks = hooks;
-    const pool = (name: keyof typeof SESSIONS) =>
-      database.pool(`jq-server: ${name}`, SESSIONS[name], READING);
-    const [answers, pages, loads] = [pool('answers'), pool('pages'), pool('loads')];
-    this.#pools = [answers, pages, loads];
-    this.queries = new PooledQueries(answers, asUnreadable);
-    this.pages = new PooledQueries(pages, asUnreadable);
-    this.reader = new PooledQueries(loads, asStoreFault);
+    this.#reads = new ReadSessions(database);
+    this.queries = this.#reads.queries;
+    this.pages = this.#reads.pages;
+    this.#loads = database.pool('jq-server: loads', LOADS, READING);
+    this.reader = new PooledQueries(this.#loads, asStoreFault);
   }
 
   /**
@@ -58,7 +56,9 @@ export class PostgresStore implements Store {
       await assertUsable(client, database.place);
       await migrate(client, database.place);
     };
-    const leader = await started(database.place, () => Leader.begin(database, prepare, candidate));
+    const leader = await started(database.place, () =>
+      Leader.begin(database, prepare, candidate, hooks.beforeRenewal),
+    );
     return new PostgresStore(database, leader, hooks);
   }
 
@@ -123,12 +123,16 @@ export class PostgresStore implements Store {
     return null;
   }
 
+  handOver(): Promise<void> {
+    return this.#leader.resign();
+  }
+
   endDoubt(): void {
     this.#leader.end();
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#pools.map((pool) => pool.end()));
+    await Promise.all([this.#reads.close(), this.#loads.end()]);
     await this.#leader.close();
   }
 }
@@ -174,12 +178,6 @@ async function writeInParts(client: Client, changes: Changes, [epoch, turn]: Num
     throw error;
   }
 }
-
-/** What a GET is told while the database does not answer. */
-const asUnreadable = (fault: unknown): unknown =>
-  breaksConnection(fault)
-    ? new ClusterError('store_unavailable', 'the store cannot be read at the moment; try again')
-    : fault;
 
 /**
  * Brings the store to this program's version, with no server on it.

@@ -1,15 +1,20 @@
 import type { Client, Pool, QueryConfig } from 'pg';
+import { PACKAGE_VERSION } from '../../../../gateway/version.ts';
 import type { Leader } from '../../../../machines/reign.ts';
+import { PLACE } from '../../../shared/place.ts';
+import type { Candidate } from '../candidate.ts';
 import type { Database } from './connect.ts';
-import { PLACE } from './leadership.ts';
+import { latestVersion } from './migrate.ts';
 import { LEASE_MS } from './sessions.ts';
 
-/* A server that leads counts on in the store, as long as it works. */
+/* Each server says every second that it is there. The one that leads counts on beside, as long as it works. */
 
-/** Milliseconds between two counts. */
+/** Milliseconds between two signs of life. */
 const BEAT_MS = 1000;
+/** Seconds after which a server that says nothing is forgotten. */
+const FORGOTTEN = 60;
 
-/** What the session is called in which a server counts on. */
+/** What sessions are called in which servers say that they are there, before which server it is. */
 export const PRESENCE = 'jq-server: presence';
 
 /** A count that is lost with the database's machine is of no use afterwards. */
@@ -23,14 +28,34 @@ export interface Beat extends Leader {
 
 /** Null where the store has no such table yet, as one that an earlier program made. */
 export async function beatOf(client: Pick<Client, 'query'>): Promise<Beat | null> {
-  const { rows } = await client.query<{ there: number }>(
-    "SELECT to_regclass(format('%I.leader', current_schema())) IS NOT NULL AS there",
-  );
-  if (rows[0]?.there !== 1) return null;
+  if (!(await hasTable(client, 'leader'))) return null;
   const found = await client.query<Beat>(
     "SELECT server, place, nullif(address, '') AS address, beat FROM leader",
   );
   return found.rows[0] ?? null;
+}
+
+async function hasTable(client: Pick<Client, 'query'>, name: 'leader' | 'servers'): Promise<boolean> {
+  const { rows } = await client.query<{ there: number }>(
+    `SELECT to_regclass(format('%I.${name}', current_schema())) IS NOT NULL AS there`,
+  );
+  return rows[0]?.there === 1;
+}
+
+/** What the session is called in which a server says that it is there. */
+const nameOf = (server: string): string => `${PRESENCE} ${server}`;
+
+/** Whether a server has such a session. */
+export async function isPresent(client: Pick<Client, 'query'>, server: string): Promise<boolean> {
+  const { rowCount } = await client.query('SELECT 1 FROM pg_stat_activity WHERE application_name = $1', [
+    nameOf(server),
+  ]);
+  return rowCount !== 0;
+}
+
+/** Says through the session that has the lock that it is given away: nobody is waited for. */
+export async function resign(client: Client): Promise<void> {
+  if ((await beatOf(client)) !== null) await client.query("UPDATE leader SET server = ''");
 }
 
 /** Notes who leads from now on, through the session that has the lock: nobody else can do so meanwhile. */
@@ -43,56 +68,93 @@ export async function noteLeader(client: Client, server: string, address: string
   ]);
 }
 
-/** Counts on for a server that leads. */
+/** By the clock of the database, so that nobody compares two. */
+const NOW = 'extract(epoch FROM clock_timestamp())::double precision';
+
+const SIGN = `INSERT INTO servers (id, place, address, version, since, seen, event)
+  SELECT $1::text, $2, $3, $4, ${NOW}, ${NOW}, coalesce((SELECT max(id) FROM events), 0)
+  ON CONFLICT (id) DO UPDATE SET address = excluded.address, seen = excluded.seen, event = excluded.event
+  RETURNING event, (SELECT version FROM schema_version) AS version`;
+
+/** Counts on beside where this server is still the one that leads, and forgets those that are gone. */
+const BEAT = `WITH beat AS (UPDATE leader SET beat = beat + 1, address = $3 WHERE server = $1::text RETURNING 1),
+  gone AS (DELETE FROM servers WHERE seen < ${NOW} - ${FORGOTTEN} AND id <> $1::text)
+  ${SIGN}, (SELECT count(*) FROM beat) AS beats`;
+
+interface Sign {
+  event: number;
+  version: number;
+  beats?: number;
+}
+
+/** Says for a server that it is there. */
 export class Presence {
   readonly #server: string;
   readonly #pool: Pool;
-  readonly #address: () => string | null;
-  readonly #onOver: (leader: Leader) => void;
+  readonly #candidate: Candidate | undefined;
   readonly #timer: NodeJS.Timeout;
+  #onOver: ((leader: Leader) => void) | null = null;
   #beating: Promise<void> | null = null;
+  #hasPlace = false;
 
-  /** @param onOver told once it stands there that another one leads */
-  constructor(
-    database: Database,
-    server: string,
-    address: () => string | null,
-    onOver: (leader: Leader) => void,
-  ) {
+  constructor(database: Database, server: string, candidate: Candidate | undefined) {
     this.#server = server;
-    this.#pool = database.pool(PRESENCE, 1, COUNTING);
-    this.#address = address;
-    this.#onOver = onOver;
-    this.#timer = setInterval(() => {
-      // Where the database is away, turns notice it, and have words for it.
-      this.#beating ??= this.#beat()
-        .catch(() => {})
-        .finally(() => {
-          this.#beating = null;
-        });
-    }, BEAT_MS);
+    this.#pool = database.pool(nameOf(server), 1, COUNTING);
+    this.#candidate = candidate;
+    this.#timer = setInterval(() => void this.#next(), BEAT_MS);
     this.#timer.unref();
   }
 
+  /**
+   * From now on this server leads; resolves when that stands there.
+   * @param onOver told once it stands there that another one does
+   */
+  leads(onOver: (leader: Leader) => void): Promise<void> {
+    this.#onOver = onOver;
+    return this.#next();
+  }
+
+  /** It does not lead any more, and counts on no further. */
+  resigns(): void {
+    this.#onOver = null;
+  }
+
+  /** The others need not wait until they miss it. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;
+    if (this.#hasPlace)
+      await this.#pool.query('DELETE FROM servers WHERE id = $1', [this.#server]).catch(() => {});
     await this.#pool.end();
   }
 
+  #next(): Promise<void> {
+    // Where the database is away, turns notice it, and have words for it.
+    this.#beating ??= this.#beat()
+      .catch(() => {})
+      .finally(() => {
+        this.#beating = null;
+      });
+    return this.#beating;
+  }
+
   async #beat(): Promise<void> {
-    const { rowCount } = await this.#pool.query(counted(this.#server, this.#address() ?? ''));
-    if (rowCount !== 0) return;
-    const { rows } = await this.#pool.query<Beat>(
-      "SELECT server, place, nullif(address, '') AS address, beat FROM leader",
-    );
-    if (rows[0]) this.#onOver({ place: rows[0].place, address: rows[0].address });
+    // A store that nobody of this version has led yet has none.
+    this.#hasPlace ||= await hasTable(this.#pool, 'servers');
+    if (!this.#hasPlace) return void this.#candidate?.storeSeen({ lastEventId: 0, isOurs: false });
+    const onOver = this.#onOver;
+    const values = [this.#server, PLACE, this.#candidate?.address ?? '', PACKAGE_VERSION];
+    const { rows } = await this.#pool.query<Sign>(inTime(onOver ? BEAT : SIGN, values));
+    const [{ event, version, beats }] = rows as [Sign];
+    this.#candidate?.storeSeen({ lastEventId: event, isOurs: version === (await latestVersion()) });
+    if (onOver === null || beats !== 0) return;
+    const beat = await beatOf(this.#pool);
+    if (beat) onOver({ place: beat.place, address: beat.address });
   }
 }
 
 /** Where it is not answered, the next one goes through another connection: to another host, where there is one that takes writes by then. */
-const counted = (server: string, address: string): QueryConfig & { query_timeout: number } => ({
-  text: 'UPDATE leader SET beat = beat + 1, address = $2 WHERE server = $1',
-  values: [server, address],
+const inTime = (text: string, values: string[]): QueryConfig & { query_timeout: number } => ({
+  ...{ text, values },
   query_timeout: LEASE_MS,
 });

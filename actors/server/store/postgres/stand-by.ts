@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Candidate } from '../candidate.ts';
-import { endSession, type Holder, holderOf, TURNS, tryLock } from './leadership.ts';
-import { type Beat, beatOf } from './presence.ts';
+import { endSession, type Holder, holderOf, releaseLock, TURNS, tryLock } from './leadership.ts';
+import { type Beat, beatOf, isPresent } from './presence.ts';
 import { LEASE_MS, untilSilent } from './sessions.ts';
 
 /* A server that waits for the store until it is its own. */
@@ -11,6 +11,9 @@ import { LEASE_MS, untilSilent } from './sessions.ts';
 const PATIENCE_MS = 1000;
 /** Milliseconds between two looks, while it is patient and afterwards. */
 const LOOK_MS = { patient: 50, later: 500 };
+/** Milliseconds for which one that has lost the session of its turns, but is there, is waited for. */
+const COMEBACK_MS = 2000;
+
 /** What is seen of the other one. */
 interface Rival {
   holder: Holder;
@@ -24,19 +27,57 @@ export async function standBy(
 ): Promise<void> {
   // One that was killed loses its session, and the lock with it, at once; this is for one that is stopped, or cut off.
   const silence = new Silence();
+  const comeback = new Comeback();
   const answer = <T>(work: Promise<T>) => untilSilent(client, work, LEASE_MS);
   const patientUntil = performance.now() + PATIENCE_MS;
   for (;;) {
     candidate.givesUp.throwIfAborted();
-    if (await answer(tryLock(client))) return;
+    if (await answer(tryLock(client))) {
+      if (!(await answer(comeback.isAwaited(client)))) return;
+      await answer(releaseLock(client));
+      await pause(LOOK_MS.patient, undefined, { signal: candidate.givesUp });
+      continue;
+    }
     const isPatient = performance.now() < patientUntil;
     const rival = isPatient ? null : await answer(rivalOf(client));
     if (rival !== null) {
       candidate.leaderSeen(leaderIn(rival));
-      if (silence.isOver(rival)) await answer(endSession(client, rival.holder));
+      comeback.holds(rival.beat);
+      if (silence.isOver(rival)) {
+        comeback.isOver();
+        await answer(endSession(client, rival.holder));
+      }
     }
     const wait = isPatient ? LOOK_MS.patient : LOOK_MS.later;
     await pause(wait, undefined, { signal: candidate.givesUp });
+  }
+}
+
+/**
+ * A server that leads may lose the session of its turns alone. As long as its others stand it is there, and is given a moment
+ * to come back for the lock; whose process has ended has none.
+ */
+class Comeback {
+  /** The server that had the lock when it was last looked. */
+  #server: string | null = null;
+  #until = 0;
+
+  holds(beat: Beat | null): void {
+    this.#server = beat?.server || null;
+    this.#until = 0;
+  }
+
+  /** That server is not waited for. */
+  isOver(): void {
+    this.#server = null;
+  }
+
+  async isAwaited(client: Client): Promise<boolean> {
+    if (this.#server === null) return false;
+    this.#until ||= performance.now() + COMEBACK_MS;
+    if (performance.now() >= this.#until) return false;
+    const beat = await beatOf(client);
+    return beat?.server === this.#server && (await isPresent(client, this.#server));
   }
 }
 

@@ -4,6 +4,7 @@ import { bytes, count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { LoadFault } from './parts/section.tsx';
 import { Ago } from './parts/time.tsx';
+import { Servers } from './servers.tsx';
 
 interface Tile {
   label: string;
@@ -68,6 +69,7 @@ export function Stats() {
         ))}
       </dl>
       {stats && <Pauses stats={stats} />}
+      <Servers />
       {stats?.backups && <Backups of={stats.backups} />}
     </section>
   );

@@ -1,0 +1,19 @@
+import type { ServersView, ServerView } from '../../../machines/schema/servers.ts';
+import type { Queries } from '../store/sql.ts';
+
+/** Seconds after which a server that said nothing is told to be silent. */
+const SILENT = 5;
+
+const LIST = `SELECT s.id, s.place, nullif(s.address, '') AS address, s.version,
+    CASE WHEN extract(epoch FROM clock_timestamp()) - s.seen > ${SILENT} THEN 'silent'
+         WHEN s.id = r.server THEN 'leading' ELSE 'standing_by' END AS status,
+    CASE WHEN s.id = r.server THEN r.since ELSE s.since END AS since,
+    CASE WHEN s.id = r.server THEN r.epoch END AS epoch,
+    s.seen AS last_seen_at, s.event AS event_id
+  FROM servers s CROSS JOIN reign r ORDER BY (s.id = r.server) DESC, s.since, s.id`;
+
+/** The servers on a store of PostgreSQL; the one that leads writes its first row when it begins to. */
+export async function serversOn(db: Queries): Promise<ServersView> {
+  const last = await db.get<{ id: number }>('SELECT max(id) AS id FROM events');
+  return { servers: await db.all<ServerView[]>(LIST), last_event_id: last?.id ?? 0 };
+}
