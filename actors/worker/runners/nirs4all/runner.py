@@ -226,8 +226,10 @@ def dataset_argument(reference):
     return str(path) if csv == USUAL_CSV else {"folder": str(path), "global_params": csv}
 
 
-def read_dataset(reference, params):
+def read_dataset(reference, params, shared=False):
     """The dataset as `nirs4all.run` takes it, and what there is to know of it.
+
+    shared: whether that is what any other task would find, too (reading.py).
 
     Tables that nirs4all would misread or refuse are read by the rules of the runner of mljs, and written anew for it;
     what `params` say for those is taken out of them.
@@ -243,7 +245,7 @@ def read_dataset(reference, params):
                          "reference values, alone")
     try:
         if files is None or not (hints or isinstance(files, str)):
-            looked = reading.look_at(argument)
+            looked = (reading if shared else misreadings).look_at(argument)
             if files is None or looked.is_plain():
                 return argument, looked
     except misreadings.Misread as misread:
@@ -572,7 +574,9 @@ def run_task(arguments, warnings):
     pipeline, built_fingerprint = pipeline_argument(task["pipeline"])
     nirs4all = load_library()
     say = teller(warnings)
-    dataset, looked = read_dataset(task["dataset"], task["params"])
+    # What a user's code has changed of the readers is for its own task alone.
+    shared = task["pipeline"]["mode"] == "path"
+    dataset, looked = read_dataset(task["dataset"], task["params"], shared)
     for warning in looked.warnings:
         say(warning)
 
