@@ -37,6 +37,8 @@ describe('retrying a job that succeeded with failed tasks', () => {
     const { num_queued, num_succeeded, num_failed, best_task_id } = queued.aggregate;
     assert.deepEqual([num_queued, num_succeeded, num_failed, best_task_id], [2, 1, 0, first]);
     assert.deepEqual(await statuses(cluster, id), ['succeeded', 'queued', 'queued']);
+    const allowed = (await cluster.tasks(id)).map(({ max_attempts }) => max_attempts);
+    assert.deepEqual(allowed, [1, 2, 2], 'as many attempts more as the job allowed');
     assert.equal((await cluster.port.reads.stats()).jobs_by_status.queued, 1);
 
     const better = await worker.run();
