@@ -80,7 +80,7 @@ const worker = (i: number): WorkerCell => {
 export const requirements: Workload = {
   name: 'requirements',
   about:
-    'What the scheduler does for a lease that finds nothing, with 5,000 distinct requirements queued, in a warm process: the first look of a worker that declares what nobody did before, and each later one.',
+    'What the scheduler does for a lease that finds nothing, with 5,000 distinct requirements queued, in a warm process: the first look of a worker that declares what nobody did before, and each later one. The worst is what the garbage collector took.',
   maxRuns: 1,
   async run(bench) {
     const readings: Reading[] = [];
@@ -91,18 +91,19 @@ export const requirements: Workload = {
       const filled = new Filled(kind, count, workers);
       const first = filled.workers.map((one) => filled.look(one)).slice(workers / 2);
       const later = Array.from({ length: 10 }, () => filled.workers.map((one) => filled.look(one))).flat();
-      const reading = (id: string, text: string, value: number): Reading => ({
+      const reading = (id: string, text: string, value: number, targets = [atMost(LONGEST)]): Reading => ({
         id: `requirements.${kind}.${id}`,
         what: `${text}, requirements differ in ${what}`,
         unit: 'ms',
         value,
-        targets: [atMost(LONGEST)],
+        targets,
       });
       readings.push(
         reading('first', 'first look, median', quantile(first, 0.5)),
-        reading('first.worst', 'first look, worst', Math.max(...first)),
+        reading('first.most', 'first look, 95 of 100', quantile(first, 0.95)),
+        reading('first.worst', 'first look, worst', Math.max(...first), []),
         reading('later', 'later look, median', quantile(later, 0.5)),
-        reading('later.worst', 'later look, worst', Math.max(...later)),
+        reading('later.worst', 'later look, worst', Math.max(...later), []),
       );
     }
     return readings;
