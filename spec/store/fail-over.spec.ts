@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { Database } from '../../actors/server/store/postgres/connect.ts';
+import { PostgresStore } from '../../actors/server/store/postgres/postgres-store.ts';
 import { EVENTS } from '../../actors/server/store/tables.ts';
+import { cuttingProxy } from '../support/cutting-proxy.ts';
+import { deferred } from '../support/deferred.ts';
 import { FaultyLink } from '../support/faulty-link.ts';
 import { PostgresPair } from '../support/postgres-pair.ts';
 import { requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
-import { openAt, storeAt } from './drivers.ts';
+import { emptyDatabase, openAt, postgres, storeAt } from './drivers.ts';
 import { aside, settled, turnOf } from './postgres-support.ts';
 
 let started: Promise<PostgresPair> | null = null;
@@ -114,5 +117,37 @@ describe('a store in a primary of PostgreSQL with a replica', requires('postgres
     await until('the next turn', async () => (await settled(store.commit(turnOf(1, 2)))) === 'written');
     assert.ok((await reading).length > 0);
     assert.equal((await store.load(EVENTS, 'true')).length, 2);
+  });
+});
+
+describe('a server that takes a store over', requires('postgresql'), () => {
+  test('waits for it again where the database goes away before it leads', async (t) => {
+    const address = await emptyDatabase();
+    const proxy = await cuttingProxy(t, (await postgres()).port);
+    const through = new URL(address);
+    through.port = `${proxy.port}`;
+    const first = await storeAt(t, address);
+    let taken = 0;
+    const stoodBy = deferred<unknown>();
+    const storeTaken = () => {
+      if (++taken === 1) proxy.cutAll();
+    };
+    const givesUp = new AbortController().signal;
+    const candidate = {
+      leaderSeen: stoodBy.resolve,
+      storeSeen: () => {},
+      storeTaken,
+      epochOver: () => {},
+      address: null,
+      givesUp,
+    };
+    const second = PostgresStore.open(through.href, {}, candidate);
+    second.catch(() => {});
+    await stoodBy.promise;
+    await first.close();
+    const store = await second;
+    t.after(() => store.close());
+    assert.equal(taken, 2);
+    await store.commit(turnOf(1));
   });
 });
