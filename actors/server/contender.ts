@@ -7,6 +7,7 @@ import { type BackendOptions, type RunningBackend, startBackend } from './backen
 import { Reign, whoLeads } from './reign.ts';
 import { BackendRelay } from './relay.ts';
 import { StandbyBackend } from './standby/standby-backend.ts';
+import type { ReadSessions } from './store/postgres/read-sessions.ts';
 
 /** Milliseconds between two tries to read a database that is away. */
 const AGAIN_MS = 1_000;
@@ -73,15 +74,27 @@ export class Contender implements Omit<RunningBackend, 'backend'> {
     return this.#running?.idle ?? null;
   }
 
-  /** A database that is away just then is waited for. */
   async #standBy(options: Options): Promise<StandbyBackend> {
-    const parts = { reign: this.#reign, metrics: this.#relay.metrics };
+    // Loaded only here: a server with a store of its own does not need the driver.
+    const { ReadSessions } = await import('./store/postgres/read-sessions.ts');
+    const sessions = await ReadSessions.open(options.store as string);
+    try {
+      const standby = await this.#opened(options, sessions);
+      this.#standby = standby;
+      if (this.#running === null) this.#relay.attach(standby);
+      return standby;
+    } catch (fault) {
+      await sessions.close();
+      throw fault;
+    }
+  }
+
+  /** A database that is away just then is waited for. */
+  async #opened(options: Options, sessions: ReadSessions): Promise<StandbyBackend> {
+    const parts = { reign: this.#reign, sessions, metrics: this.#relay.metrics };
     for (const { givesUp } = this.#reign; ; ) {
       try {
-        const standby = await StandbyBackend.open(options, parts);
-        this.#standby = standby;
-        if (this.#running === null) this.#relay.attach(standby);
-        return standby;
+        return await StandbyBackend.open(options, parts);
       } catch (fault) {
         if (fault instanceof StartError || givesUp.aborted) throw fault;
       }

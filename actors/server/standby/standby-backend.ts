@@ -49,22 +49,16 @@ export class StandbyBackend implements Backend {
   }
 
   /**
+   * @param parts with sessions that it closes at its end: a try that fails leaves them on the host that answers
    * @throws StartError `objects_refused` where it would take over without the bytes of artifacts
    */
   static async open(
     options: BackendOptions,
-    parts: { reign: Reign; metrics: Metrics },
+    parts: { reign: Reign; sessions: ReadSessions; metrics: Metrics },
   ): Promise<StandbyBackend> {
-    // Loaded only here: a server with a store of its own does not need the driver.
-    const { ReadSessions } = await import('../store/postgres/read-sessions.ts');
-    const sessions = await ReadSessions.open(options.store as string);
-    try {
-      if (options.objects === undefined) await assertSharedFolder(options, sessions);
-    } catch (fault) {
-      await sessions.close();
-      throw fault;
-    }
-    const standby = new StandbyBackend(options, { ...parts, sessions });
+    const { sessions } = parts;
+    if (options.objects === undefined) await assertSharedFolder(options, sessions);
+    const standby = new StandbyBackend(options, parts);
     if (await sessions.isOurs()) standby.#events.saw(await standby.#reads.eventIdBefore(0));
     return standby;
   }
