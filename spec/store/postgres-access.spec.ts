@@ -10,6 +10,7 @@ import { NOBODY } from '../support/nobody.ts';
 import { Program, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { sharingState } from '../support/sharing-state.ts';
 import { until } from '../support/until.ts';
 import { emptyDatabase, openAt, postgres, storeAt } from './drivers.ts';
 import { aside } from './postgres-support.ts';
@@ -196,8 +197,9 @@ describe('a role that may make no tables', requires('postgresql'), () => {
     await query(owner, `${GRANT} plain`);
 
     const store = address.href;
-    const first = await startTestServer(t, { store });
-    const second = await startTestServer(t, { store });
+    const state = await sharingState(t);
+    const first = await startTestServer(t, { store, state: await state() });
+    const second = await startTestServer(t, { store, state: await state() });
     const { id } = await first.client.call('submitJob', { body: job({ name: 'kept' }) as never });
     const gone = await first.client.call('submitJob', { body: job() as never });
     await first.client.call('cancelJob', { params: { id: gone.id } });
