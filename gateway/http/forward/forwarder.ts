@@ -58,7 +58,8 @@ export class Forwarder {
    */
   async forward(exchange: Exchange): Promise<void> {
     if (exchange.head.headers[FORWARDED] !== undefined) throw this.#options.standing.refusal;
-    const body = hasBody(exchange.head) ? new KeptBody(exchange) : null;
+    // That of a question says nothing, and may be past by the time at which it turns out that only another server knows the answer.
+    const body = !isRead(exchange) && hasBody(exchange.head) ? new KeptBody(exchange) : null;
     try {
       await this.#toLeader(exchange, body);
     } finally {
@@ -83,8 +84,6 @@ export class Forwarder {
   }
 
   async #toLeader(exchange: Exchange, body: KeptBody | null): Promise<void> {
-    const { method } = exchange.head;
-    const isRead = method === 'GET' || method === 'HEAD';
     const patience = { left: PATIENCE_MS };
     for (let failed: Leader | null = null; ; ) {
       const leader = await this.#find(failed, patience, exchange);
@@ -93,7 +92,7 @@ export class Forwarder {
       if (asked.answer !== null) {
         const again = accepts(asked) ? false : body === null || body.isWhole;
         if (!again) return this.#passOn(exchange, asked.answer, asked.whole);
-      } else if (asked.wasSent && !isRead) return this.#breakOff(exchange, leader, asked.fault);
+      } else if (asked.wasSent && !isRead(exchange)) return this.#breakOff(exchange, leader, asked.fault);
       failed = leader;
     }
   }
@@ -185,6 +184,8 @@ export class Forwarder {
     return this.#change.until;
   }
 }
+
+const isRead = ({ head: { method } }: Exchange): boolean => method === 'GET' || method === 'HEAD';
 
 /** False where the other one said that it accepted nothing. */
 function accepts({ answer, whole }: Extract<Asked, { answer: IncomingMessage }>): boolean {

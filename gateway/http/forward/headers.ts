@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isChunked } from '../../transport/head.ts';
 import type { Header } from '../reply/refusal.ts';
 import type { Exchange } from '../request/exchange.ts';
 
@@ -18,11 +19,16 @@ const NOT_SENT: ReadonlySet<string> = new Set([...OF_CONNECTION, ...OF_ORIGIN]);
 const OF_SERVER = ['date', 'server', 'uwebsockets', 'vary', 'content-length'];
 const NOT_PASSED: ReadonlySet<string> = new Set([...OF_CONNECTION, ...OF_SERVER]);
 
-/** What the server that leads is told: all that the client said, and by whom it comes. */
-export function headersFor({ head, id, incoming }: Exchange): Record<string, string> {
+/**
+ * What the server that leads is told: all that the client said, and by whom it comes. Where the body ends is said for every
+ * method, or what is a body here would be the next request there.
+ */
+export function headersFor({ head, id, incoming }: Exchange, hasBody: boolean): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(head.headers))
     if (value !== undefined && !NOT_SENT.has(name)) headers[name] = value;
+  if (!hasBody || isChunked(head)) delete headers['content-length'];
+  if (hasBody && isChunked(head)) headers['transfer-encoding'] = 'chunked';
   const before = head.headers['x-forwarded-for'];
   const clients = [before, incoming.peer].filter((one) => one !== undefined);
   if (clients.length > 0) headers['x-forwarded-for'] = clients.join(', ');

@@ -37,13 +37,17 @@ export class LeaderLink {
   async ask(leader: string, exchange: Exchange, body: KeptBody | null, end: AbortSignal): Promise<Asked> {
     let wasSent = false;
     try {
-      const sent = this.#open(leader, exchange, end);
+      const sent = this.#open(leader, exchange, body !== null, end);
       const answer = await answerOf(sent, () => {
         wasSent = true;
         send(sent, body);
       });
       exchange.onAbort(() => answer.destroy());
-      return { answer, whole: isSmall(answer, exchange) ? await readWhole(answer) : null };
+      if (!isSmall(answer, exchange)) return { answer, whole: null };
+      const whole = await readWhole(answer);
+      // Answered before all of it was sent: what is sent through this connection next would be taken for the rest of it.
+      if (!sent.writableEnded) sent.destroy();
+      return { answer, whole };
     } catch (fault) {
       return { answer: null, fault: fault as Error, wasSent };
     }
@@ -60,11 +64,11 @@ export class LeaderLink {
     this.#secure?.destroy();
   }
 
-  #open(leader: string, exchange: Exchange, signal: AbortSignal): ClientRequest {
+  #open(leader: string, exchange: Exchange, hasBody: boolean, signal: AbortSignal): ClientRequest {
     const { method, path, query } = exchange.head;
     const { protocol, origin } = new URL(leader);
     const url = `${origin}${path}${query === '' ? '' : `?${query}`}`;
-    const options = { method, headers: headersFor(exchange), signal };
+    const options = { method, headers: headersFor(exchange, hasBody), signal };
     return protocol === 'https:'
       ? secureRequest(url, { ...options, agent: this.#secureAgent() })
       : request(url, { ...options, agent: this.#plain });
@@ -103,8 +107,8 @@ function send(sent: ClientRequest, body: KeptBody | null): void {
   if (body === null) return void sent.end();
   const pump = async () => {
     for await (const chunk of body.read()) {
+      if (!sent.destroyed && !sent.write(chunk)) await drained(sent);
       if (sent.destroyed) return;
-      if (!sent.write(chunk)) await drained(sent);
     }
     sent.end();
   };

@@ -1,0 +1,53 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { LeaderOnly, type Standing } from '../../gateway/standing.ts';
+import { ClusterError } from '../../machines/protocol/errors.ts';
+import { gatewayFor } from './support.ts';
+
+/** One that stands by, for whom the test says who leads. */
+class StandsBy implements Standing {
+  leads = false;
+  leader: { url: string } | null = null;
+  readonly refusal = new ClusterError('standing_by', 'this server stands by, and cannot ask');
+  readonly #listeners = new Set<() => void>();
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  now(url: string | null): void {
+    this.leader = url === null ? null : { url };
+    for (const tell of this.#listeners) tell();
+  }
+}
+
+export async function standbyOf(t: TestContext, leader: string | null) {
+  const standing = new StandsBy();
+  standing.now(leader);
+  const gateway = await gatewayFor({ standing });
+  gateway.cluster.reads.demand = async () => {
+    throw new LeaderOnly();
+  };
+  t.after(() => gateway.stop());
+  return { gateway, standing };
+}
+
+/** A server that answers as the test says, with the requests as they came. */
+export async function leaderThat(
+  t: TestContext,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+) {
+  const requests: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request);
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+}
