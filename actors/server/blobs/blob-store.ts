@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gateway/backend.ts';
+import { LeaderOnly } from '../../../gateway/standing.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { DirectPut } from '../../../machines/schema/direct-upload.ts';
 import { Claims } from './claims.ts';
@@ -26,6 +27,11 @@ export interface BlobOptions {
   isNamed(sha256: string): Promise<boolean>;
   /** Whether retention removes these bytes when their day of grace is over; nobody else may. */
   isLeaving(sha256: string): Promise<boolean>;
+  /**
+   * Whether another server takes and removes objects: what seems damaged or missing here is for that one to judge, which
+   * knows what it has just put there, and alone puts something aside.
+   */
+  readsOnly?: boolean;
   /** Bytes that are free on the disk; a stand-in for tests. */
   free?: (() => Promise<number>) | undefined;
 }
@@ -108,6 +114,7 @@ export class BlobStore implements Blobs {
   async assertWhole(bytes: StoredBytes): Promise<void> {
     const size = await this.#driver.size(bytes.sha256);
     if (size === bytes.size_bytes) return;
+    if (this.#options.readsOnly) throw new LeaderOnly();
     if (size !== null) await this.#quarantine(bytes);
     throw await this.#lost(bytes);
   }
@@ -162,6 +169,7 @@ export class BlobStore implements Blobs {
     } catch (error) {
       const loss = error instanceof DamagedBytesError ? 'damaged' : this.#driver.lossOf(error);
       if (loss === null) throw error;
+      if (this.#options.readsOnly) throw new LeaderOnly();
       if (loss === 'damaged' && !(await this.#quarantine(bytes))) throw error;
       throw await this.#lost(bytes);
     }

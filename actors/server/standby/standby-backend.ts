@@ -119,8 +119,11 @@ async function blobsOf(options: BackendOptions, { queries }: ReadSessions): Prom
           now: () => clock.now(),
         })
       : new FolderObjects(stateDir);
-  // It removes nothing and takes nothing, so that nobody has to be asked what is named.
+  // Nobody has to be asked what is named.
   const isNamed = async () => true;
   const limits = { maxBytes: options.maxArtifactBytes, reserveBytes: options.reserveBytes ?? 0 };
-  return new BlobStore({ stateDir, driver, ...limits, log, isNamed, isLeaving: async () => false });
+  return new BlobStore({
+    ...{ stateDir, driver, ...limits, log, readsOnly: true },
+    ...{ isNamed, isLeaving: async () => false },
+  });
 }

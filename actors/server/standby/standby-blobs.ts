@@ -3,7 +3,7 @@ import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gatew
 import { LeaderOnly } from '../../../gateway/standing.ts';
 
 /**
- * The bytes of artifacts, for a server that stands by: it reads them where they lie, and takes none.
+ * The bytes of artifacts, for a server that stands by: it reads them where they lie, takes none, and says of none that they are lost.
  * @param find where they lie; null as long as this server does not reach them
  */
 export class StandbyBlobs implements Blobs {
