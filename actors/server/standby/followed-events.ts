@@ -70,13 +70,14 @@ export class FollowedEvents implements EventSource {
 
   async #look(): Promise<void> {
     const { signal } = this.#end;
-    while (!signal.aborted) {
+    while (!signal.aborted && this.#listeners.size > 0) {
       const wait = await this.#readPage().then(
         (more) => (more ? 0 : LOOK_MS.next),
         () => LOOK_MS.failed,
       );
       if (wait > 0) await pause(wait, undefined, { signal }).catch(() => {});
     }
+    this.#looking = null;
   }
 
   /** @returns whether there may be more */
