@@ -1,6 +1,6 @@
 import type { Client, Pool } from 'pg';
 import { Database } from '../../actors/server/store/postgres/connect.ts';
-import { endSession, holderOf, TURNS } from '../../actors/server/store/postgres/leadership.ts';
+import { endSession, holderOf, TURNS, WAITS } from '../../actors/server/store/postgres/leadership.ts';
 import { PRESENCE } from '../../actors/server/store/postgres/presence.ts';
 
 /** Sessions in which turns are written, by the numbers of their processes. */
@@ -18,7 +18,7 @@ export function watchSessions(): void {
   const { connect, pool } = Database.prototype;
   Database.prototype.connect = async function (this: Database, name, settings) {
     const client = await connect.call(this, name, settings);
-    if (name === TURNS) keep(client);
+    if (name === TURNS || name === WAITS) keep(client);
     return client;
   };
   Database.prototype.pool = function (this: Database, name, max, settings) {

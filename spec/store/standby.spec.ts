@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { WebSocket } from 'ws';
+import { objectPath } from '../../actors/server/blobs/paths.ts';
+import { Database } from '../../actors/server/store/postgres/connect.ts';
+import { releaseLock, tryLock, WAITS } from '../../actors/server/store/postgres/leadership.ts';
 import type { StartError } from '../../machines/protocol/start-error.ts';
 import { SupersededError } from '../../machines/protocol/superseded-error.ts';
 import { job } from '../support/cluster.ts';
@@ -104,6 +111,25 @@ describe('a second server on one database', requires('postgresql'), () => {
     assert.equal(await demandOf(second), 503, 'what only the other knows is not known here');
   });
 
+  test('leaves it to the one that leads to say that bytes are lost, and to put them aside', async (t) => {
+    const { first, second } = await pair(t, 'http://127.0.0.1:9');
+    const form = new FormData();
+    form.append('file', new Blob(['good bytes']), 'a.bin');
+    const { artifact_id } = (await answer(first.url, '/v1/artifacts', { method: 'POST', body: form })).body;
+    const path = join(second.stateDir, objectPath(createHash('sha256').update('good bytes').digest('hex')));
+    // As if it had been sent on already, so that nobody waits for the one that leads.
+    const headers = { 'X-Cluster-Forwarded': '1' };
+    const read = async ({ url }: TestServer) =>
+      (await answer(url, `/v1/artifacts/${artifact_id}`, { headers })).body.code;
+    for (const damaged of ['bad  bytes', 'fewer']) {
+      await writeFile(path, damaged);
+      assert.equal(await read(second), 'standing_by');
+      assert.equal(await readFile(path, 'utf8'), damaged);
+    }
+    assert.equal(await read(first), 'artifact_lost');
+    assert.equal(await read(second), 'standing_by');
+  });
+
   test('shows whoever wrote through one of them what was written, at each of them, at once', async (t) => {
     const { first, second } = await pair(t);
     for (let n = 0; n < 20; n++) {
@@ -154,6 +180,28 @@ describe('a second server on one database', requires('postgresql'), () => {
     await assert.doesNotReject(second.client.call('submitJob', { body: JOB as never }));
   });
 
+  test('is given the store by one that says at the same moment that it leads, and is not told that it lost it', async (t) => {
+    const { store, first, second } = await pair(t);
+    const other = await aside(t, store);
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM servers WHERE id = (SELECT server FROM reign) FOR UPDATE');
+    await until('it to say so', async () => {
+      const { rows } = await other.query<{ waits: number }>(
+        "SELECT count(*)::int AS waits FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'WITH beat%'",
+      );
+      return rows[0]?.waits === 1;
+    });
+    const stopped = first.stop();
+    await until('the store to be given away', async () => {
+      const { rows } = await other.query<{ server: string }>('SELECT server FROM leader');
+      return rows[0]?.server === '';
+    });
+    await other.query('COMMIT');
+    await stopped;
+    assert.notEqual(first.state, 'superseded');
+    await second.leads;
+  });
+
   test('ends without leading when it is told to', async (t) => {
     const { first, second } = await pair(t);
     await second.stop();
@@ -186,6 +234,36 @@ describe('a second server on one database', requires('postgresql'), () => {
     await assert.rejects(first.ended, SupersededError);
     await assert.rejects(fetch(`${first.url}/healthz`));
     await second.client.call('submitJob', { body: JOB as never });
+  });
+
+  test('leads then also where a third one looks for it, too', async (t) => {
+    const store = await emptyDatabase();
+    const state = await sharingState(t);
+    const proxy = await cuttingProxy(t, (await postgres()).port);
+    const through = new URL(store);
+    through.port = `${proxy.port}`;
+    await startTestServer(t, { store: through.href, state: await state() });
+    const second = await startTestServer(t, { store, state: await state() });
+    const database = await Database.at(store);
+    const third = await database.connect(WAITS, {});
+    let looks = true;
+    const looking = (async () => {
+      for (; looks; await pause(10))
+        if (await tryLock(third)) {
+          await pause(40);
+          await releaseLock(third);
+        }
+      await third.end();
+    })();
+    t.after(() => {
+      looks = false;
+      return looking;
+    });
+    // Its other sessions stay, so that it is waited for.
+    proxy.refuses = true;
+    await endTurns(await aside(t, store));
+    const left = AbortSignal.timeout(30_000);
+    await Promise.race([second.leads, once(left, 'abort').then(() => assert.fail('nobody leads'))]);
   });
 
   test('is refused where the bytes of artifacts lie in a folder that only the first one has, with what to do', async (t) => {

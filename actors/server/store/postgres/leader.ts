@@ -7,7 +7,7 @@ import { StoreFault } from '../fault.ts';
 import type { Queries } from '../sql.ts';
 import type { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
-import { assertNotSuperseded, beginEpoch, EpochOver, TURNS, takeLock } from './leadership.ts';
+import { assertNotSuperseded, beginEpoch, EpochOver, TURNS, takeLock, WAITS } from './leadership.ts';
 import { noteLeader, Presence, resign } from './presence.ts';
 import { destroy, untilSilent, unwarned } from './sessions.ts';
 import { standBy } from './stand-by.ts';
@@ -246,7 +246,7 @@ export class Leader {
     for (let hasStoodBy = false; ; ) {
       let client: Client | null = null;
       try {
-        client = await this.#database.connect(TURNS, WRITING);
+        client = await this.#database.connect(WAITS, WRITING);
         await standBy(client, {
           givesUp: candidate.givesUp,
           leaderSeen: (leader) => {
@@ -254,6 +254,7 @@ export class Leader {
             candidate.leaderSeen(leader);
           },
         });
+        await client.query(`SET application_name = '${TURNS}'`);
         candidate.storeTaken();
         await this.#lead(client, prepare);
         return;

@@ -41,6 +41,9 @@ export interface Holder {
 /** What the session is called that has the lock of a server, and writes its turns. */
 export const TURNS = 'jq-server: turns';
 
+/** What it is called as long as it stands by: it may have the lock for a moment, to look whether it is the other one's turn. */
+export const WAITS = 'jq-server: stands by';
+
 /**
  * Takes the lock that one server has.
  * @param patience milliseconds for which the end of another session is waited for: that of a server which was killed

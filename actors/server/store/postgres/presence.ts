@@ -149,7 +149,8 @@ export class Presence {
     this.#candidate?.storeSeen({ lastEventId: event, isOurs: version === (await latestVersion()) });
     if (onOver === null || beats !== 0) return;
     const beat = await beatOf(this.#pool);
-    if (beat) onOver({ place: beat.place, address: beat.address });
+    // Whoever has given the store away meanwhile has not lost it.
+    if (beat && this.#onOver !== null) onOver({ place: beat.place, address: beat.address });
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Candidate } from '../candidate.ts';
-import { endSession, type Holder, holderOf, releaseLock, TURNS, tryLock } from './leadership.ts';
+import { endSession, type Holder, holderOf, releaseLock, TURNS, tryLock, WAITS } from './leadership.ts';
 import { type Beat, beatOf, isPresent } from './presence.ts';
 import { LEASE_MS, untilSilent } from './sessions.ts';
 
@@ -81,9 +81,10 @@ class Comeback {
   }
 }
 
+/** Null where nobody has the store: one that waits as this one does only looks. */
 async function rivalOf(client: Client): Promise<Rival | null> {
   const holder = await holderOf(client);
-  return holder && { holder, beat: await beatOf(client) };
+  return holder && holder.session !== WAITS ? { holder, beat: await beatOf(client) } : null;
 }
 
 function leaderIn({ holder, beat }: Rival) {
