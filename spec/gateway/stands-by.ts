@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { LeaderOnly, type Standing } from '../../gateway/standing.ts';
+import { readTls, type TlsFiles } from '../../gateway/transport/tls.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import { gatewayFor } from './support.ts';
 
@@ -23,10 +25,10 @@ class StandsBy implements Standing {
   }
 }
 
-export async function standbyOf(t: TestContext, leader: string | null) {
+export async function standbyOf(t: TestContext, leader: string | null, tls?: TlsFiles) {
   const standing = new StandsBy();
   standing.now(leader);
-  const gateway = await gatewayFor({ standing });
+  const gateway = await gatewayFor({ standing, ...(tls && { tls }) });
   gateway.cluster.reads.demand = async () => {
     throw new LeaderOnly();
   };
@@ -34,20 +36,25 @@ export async function standbyOf(t: TestContext, leader: string | null) {
   return { gateway, standing };
 }
 
-/** A server that answers as the test says, with the requests as they came. */
+/**
+ * A server that answers as the test says, with the requests as they came.
+ * @param tls what it shows
+ */
 export async function leaderThat(
   t: TestContext,
   answer: (request: IncomingMessage, response: ServerResponse) => void,
+  tls?: TlsFiles,
 ) {
   const requests: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
+  const take = (request: IncomingMessage, response: ServerResponse) => {
     requests.push(request);
     answer(request, response);
-  });
+  };
+  const server = tls ? createSecureServer(readTls(tls), take) : createServer(take);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  return { url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { rootCertificates } from 'node:tls';
@@ -53,9 +53,8 @@ export class LeaderLink {
     }
   }
 
-  /** Connections that are made from now on trust what this server shows now. */
+  /** Connections that are made from now on trust what this server shows now; what is under way on others goes on. */
   renewTls(): void {
-    this.#secure?.destroy();
     this.#secure = null;
   }
 
@@ -75,10 +74,23 @@ export class LeaderLink {
   }
 
   #secureAgent(): SecureAgent {
-    const ca = [...rootCertificates, ...(this.#tls ? [readFileSync(this.#tls.cert, 'utf8')] : [])];
-    this.#secure ??= new SecureAgent({ keepAlive: true, timeout: IDLE_MS, ca });
+    this.#secure ??= new SecureAgent({
+      ...{ keepAlive: true, timeout: IDLE_MS, ca: trusted(this.#tls) },
+      // Whoever shows the same certificate needs nobody who vouches for it.
+      allowPartialTrustChain: true,
+    });
     return this.#secure;
   }
+}
+
+/** Authorities in PEM: those that Node.js knows, which it forgets where it is told others, and what this server shows. */
+function trusted(tls: TlsFiles | undefined): string[] {
+  const { NODE_EXTRA_CA_CERTS: further } = process.env;
+  const known = [...rootCertificates];
+  // As Node.js itself, which says at its start that a file cannot be read.
+  if (further && existsSync(further)) known.push(readFileSync(further, 'utf8'));
+  if (tls) known.push(readFileSync(tls.cert, 'utf8'));
+  return known;
 }
 
 /** @param begin called once the connection stands: nothing was sent before */
