@@ -4,8 +4,9 @@ import type { Handler } from './handlers/handler.ts';
 import { HANDLERS } from './handlers/index.ts';
 import { answerAll } from './jobs/bulk-command.ts';
 import { comeBackLater } from './runtime/arm-deadlines.ts';
+import { OutcomeUnknown } from './store/fault.ts';
 import type { SupervisorActor } from './supervisor-actor.ts';
-import { type MessageEnvelope, storeUnavailable } from './turn/envelope.ts';
+import { type MessageEnvelope, outcomeUnknown, storeUnavailable } from './turn/envelope.ts';
 import type { Mailbox } from './turn/mailbox.ts';
 import type { Taken } from './turn/own-work.ts';
 
@@ -28,7 +29,7 @@ export class Outage {
   }
 
   /**
-   * The store could not commit a turn: nothing of it happened.
+   * The store could not commit a turn: nothing of it happened, unless that will not be known.
    * @returns what is answered all the same, from memory
    */
   begin(error: Error, envelopes: readonly Taken[]): MessageEnvelope[] {
@@ -39,15 +40,16 @@ export class Outage {
     this.#actor.tell({ type: 'COMMIT_FAILED', fault: error.message });
     this.#probeLater();
     answerAll(this.#core.directory.jobs.values());
+    const refusal = error instanceof OutcomeUnknown ? outcomeUnknown : storeUnavailable;
     const fromMemory: MessageEnvelope[] = [];
     for (const envelope of envelopes) {
       if (envelope.kind === 'deadline') comeBackLater(this.#core, envelope.key);
-      if (envelope.kind === 'work') envelope.reject(storeUnavailable());
+      if (envelope.kind === 'work') envelope.reject(refusal());
       if (envelope.kind !== 'message') continue;
       const policy = (HANDLERS[envelope.message.type] as Handler<MessageType>).whenStoreFails ?? 'refuse';
       if (policy === 'answer') fromMemory.push(envelope);
       else if (policy === 'wait' && this.#mayWait(envelope)) this.#waiting.push(envelope);
-      else envelope.reject(storeUnavailable());
+      else envelope.reject(refusal());
     }
     return fromMemory;
   }

@@ -266,6 +266,25 @@ describe('a second server on one database', requires('postgresql'), () => {
     await Promise.race([second.leads, once(left, 'abort').then(() => assert.fail('nobody leads'))]);
   });
 
+  test('is left by the first, which lost the database within a commit, without a word of what became of that', async (t) => {
+    const store = await emptyDatabase();
+    const proxy = await cuttingProxy(t, (await postgres()).port);
+    const through = new URL(store);
+    through.port = `${proxy.port}`;
+    const first = await startTestServer(t, { store: through.href });
+    const cut = proxy.cut('after', 'in doubt');
+    const body = JSON.stringify(job({ name: 'in doubt' }));
+    const headers = { 'Content-Type': 'application/json' };
+    const asked = answer(first.url, '/v1/jobs', { method: 'POST', body, headers });
+    proxy.refuses = true;
+    await cut;
+    await first.stop();
+    const { status, body: said } = await asked;
+    assert.deepEqual([status, said.code], [500, 'internal']);
+    const next = await startTestServer(t, { store });
+    assert.equal((await next.client.call('listJobs')).length, 1);
+  });
+
   test('is refused where the bytes of artifacts lie in a folder that only the first one has, with what to do', async (t) => {
     const { store } = await pair(t);
     await assert.rejects(startTestServer(t, { store }), (fault: StartError) => {

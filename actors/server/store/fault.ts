@@ -4,3 +4,10 @@ import { AppError } from '../../../machines/protocol/app-error.ts';
 export class StoreFault extends AppError {
   readonly code = 'STORE_FAULT';
 }
+
+/** Whether a turn was written will not be found out any more. */
+export class OutcomeUnknown extends StoreFault {
+  constructor() {
+    super('the server ended before it was known whether the last turn was written');
+  }
+}

@@ -47,6 +47,13 @@ export const storeUnavailable = (): ClusterError =>
     'the store cannot commit at the moment; nothing was accepted, try again',
   );
 
+/** The server goes down while it is not known what became of it: so nobody is told that nothing was accepted. */
+export const outcomeUnknown = (): ClusterError =>
+  new ClusterError(
+    'internal',
+    'the server ends before it is known whether this was accepted; look whether it was, and try again if not',
+  );
+
 export const overloaded = (): ClusterError =>
   new ClusterError('overloaded', 'too many requests wait for the store; nothing was accepted, try again');
 

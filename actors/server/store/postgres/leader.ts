@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Candidate } from '../candidate.ts';
-import { StoreFault } from '../fault.ts';
+import { OutcomeUnknown, StoreFault } from '../fault.ts';
 import type { Queries } from '../sql.ts';
 import type { Database } from './connect.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
@@ -117,7 +117,7 @@ export class Leader {
   /**
    * Has a turn written.
    * @param write writes it with its number, in one transaction, or rejects
-   * @throws StoreFault; then nothing happened
+   * @throws StoreFault; then nothing happened, unless it is an OutcomeUnknown
    */
   async commit(write: (session: Session, turn: number) => Promise<void>): Promise<void> {
     await this.#writing(async (session) => {
@@ -322,7 +322,7 @@ export class Leader {
         }
         await pause(wait);
       }
-      throw new StoreFault('the server ended before it was known whether the last turn was written');
+      throw new OutcomeUnknown();
     } finally {
       this.#isInDoubt = false;
     }
