@@ -62,6 +62,7 @@ export class StreamSockets {
       closed: () => {
         if (stream) this.#open.delete(stream);
         feed?.closed();
+        if (topic.of === 'events') this.#letGo();
       },
     };
   }
@@ -82,6 +83,13 @@ export class StreamSockets {
       closeGoingAway(stream);
     }
     this.#hub?.stop();
+  }
+
+  /** Events that nobody follows need not be known here: of those of another server, the store is asked time and again. */
+  #letGo(): void {
+    for (const { topic } of this.#open) if (topic.of === 'events') return;
+    this.#hub?.stop();
+    this.#hub = undefined;
   }
 
   /** The socket of a stream, which is counted, and whose end is logged when the server has a reason for it. */
@@ -106,7 +114,7 @@ export class StreamSockets {
       topic.feed.attach(socket, (frames) => this.#metrics.dropped('inspection', frames));
       return topic.feed;
     }
-    // Made with the first stream: before, there may be no events yet, as where another server leads.
+    // Made with a stream: before, there may be no events yet, as where another server leads.
     this.#hub ??= new EventHub(this.#backend.events);
     const feed = new EventFeed({
       socket,

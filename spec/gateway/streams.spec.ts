@@ -50,6 +50,23 @@ describe('the stream of all events', () => {
     assert.deepEqual(listener.ids, idsUpTo(301, 101));
   });
 
+  it('has events followed as long as one is open, and again with the next one', async () => {
+    await using gateway = await gatewayFor();
+    const { events } = gateway.cluster;
+    events.commit({});
+    for (const id of [1, 2]) {
+      const two = [1, 2].map(() => new StreamClient(gateway, '/v1/events/stream?after_id=0'));
+      for (const [i, stream] of two.entries()) {
+        await stream.has(id);
+        assert.equal(events.listeners.size, 1);
+        if (i === 1) events.commit({});
+        if (i === 1) await stream.has(id + 1);
+      }
+      for (const { socket } of two) socket.close();
+      await until('nobody to follow', () => events.listeners.size === 0);
+    }
+  });
+
   it('begins after the event that after_id names, however long ago that was', async () => {
     await using gateway = await gatewayFor();
     gateway.cluster.events.commit(...many(1200));
