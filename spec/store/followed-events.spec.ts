@@ -31,4 +31,20 @@ describe('events of another server', () => {
     const then = left.looks();
     await until('it to be looked for again', () => left.looks() > then);
   });
+
+  test('are not waited for once the server that leads now is stopped, though the store is away', async () => {
+    let looks = 0;
+    const page = async () => {
+      looks++;
+      throw new Error('the store is away');
+    };
+    const events = new FollowedEvents({ page, last: async () => 0 });
+    events.subscribe(() => {});
+    const own = { lastId: 7, latest: async () => 7, subscribe: () => () => {} };
+    const goesOn = events.goOnWith(own);
+    await until('them to be looked for', () => looks > 1);
+    events.close();
+    await goesOn;
+    assert.equal(events.lastId, 7);
+  });
 });

@@ -55,7 +55,8 @@ export class FollowedEvents implements EventSource {
     const upTo = own.lastId;
     this.#end.abort();
     await this.#looking;
-    for (let more = this.#listeners.size > 0; more && this.lastId < upTo; )
+    // Nobody may be left by then, as where this server is stopped while the store is away.
+    for (let more = true; more && this.#listeners.size > 0 && this.lastId < upTo; )
       more = await this.#readPage().catch(() => pause(LOOK_MS.failed, true));
     this.lastId = Math.max(this.lastId, upTo);
     this.#own = own;

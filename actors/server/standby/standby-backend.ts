@@ -88,7 +88,12 @@ export class StandbyBackend implements Backend {
 
   /** This server leads: who follows events here goes on with its own. */
   async leads({ events }: Backend): Promise<EventSource> {
+    const { givesUp } = this.#reign;
+    const end = () => this.#events.close();
+    givesUp.addEventListener('abort', end);
+    if (givesUp.aborted) end();
     await this.#events.goOnWith(events);
+    givesUp.removeEventListener('abort', end);
     return this.#events;
   }
 
