@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { TestContext } from 'node:test';
 import pino from 'pino';
@@ -21,7 +21,9 @@ export interface Place {
 
 /** The files below a folder, in it as well. */
 export const filesBelow = async (folder: string) =>
-  (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  (await readdir(await realpath(folder), { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
 
 export const inFolder = (root: string): Place => ({
   driver: async () => new FolderObjects(root),
@@ -79,8 +81,8 @@ export async function openBlobs(
   return { state, blobs, named, leaving, lines, opened, uploads, put, placed };
 }
 
-/** One on a state directory, as most are. */
-export async function openState(t: TestContext, options: Partial<BlobOptions> = {}) {
-  const root = await temporaryDirectory(t);
+/** One on a state directory, as most are. @param state one that is there */
+export async function openState(t: TestContext, options: Partial<BlobOptions> = {}, state?: string) {
+  const root = state ?? (await temporaryDirectory(t));
   return openBlobs(t, inFolder(root), { stateDir: root, ...options });
 }

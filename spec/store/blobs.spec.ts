@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { DurableMoves } from '../../actors/server/blobs/durable.ts';
+import { COMING } from '../../actors/server/blobs/paths.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { smallDisk } from '../worker/small-disk.ts';
 import { filesBelow, openState } from './blob-support.ts';
 
 // What is the folder's alone; the rest it shares with every place where objects may lie (spec/objects/conformance).
@@ -34,6 +37,28 @@ describe('a state directory after its server died', () => {
     named.add(createHash('sha256').update(recorded).digest('hex'));
     await opened();
     assert.deepEqual(await filesIn(state), { uploads: 0, objects: 1 });
+  });
+});
+
+describe('objects on another file system than uploads', requires('small disk'), () => {
+  test('come there whole, through a folder that a server empties when it starts', async (t) => {
+    const disk = smallDisk(t, 4);
+    const state = await temporaryDirectory(t);
+    await symlink(disk.path, join(state, 'objects'));
+    const { blobs, put, uploads, opened } = await openState(t, {}, state);
+    const bytes = randomBytes(1_500_000);
+    const stored = await put(bytes);
+    assert.deepEqual(await uploads(), []);
+    const read = async () =>
+      Buffer.concat(await blobs.read({ id: 'a', ...stored }, 0, bytes.length - 1).toArray());
+    assert.ok((await read()).equals(bytes));
+    disk.fill(500_000);
+    await assert.rejects(put(randomBytes(1_000_000)), { code: 'no_room' });
+    assert.deepEqual(await filesIn(state), { uploads: 0, objects: 2 }, 'the object, and what fills the disk');
+    await writeFile(join(state, COMING, 'a server died before this was whole'), '');
+    await opened();
+    assert.deepEqual(await filesIn(state), { uploads: 0, objects: 2 });
+    assert.ok((await read()).equals(bytes));
   });
 });
 

@@ -1,6 +1,7 @@
-import { open, rename } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { copyFile, open, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { makeDirectory } from '../../shared/make-directory.ts';
+import { COMING } from './paths.ts';
 
 /** Makes the names in a folder survive a crash of the machine, where the file system can be asked to. */
 export async function syncFolder(path: string): Promise<void> {
@@ -38,7 +39,10 @@ export class DurableMoves {
   async move(path: string, target: string, root: string): Promise<void> {
     const folder = dirname(target);
     await makeDirectory(folder);
-    await rename(path, target);
+    await rename(path, target).catch((fault: NodeJS.ErrnoException) => {
+      if (fault.code !== 'EXDEV') throw fault;
+      return moveAcross(path, target, join(root, COMING));
+    });
     await this.#sync(folder);
     if (this.#rooted.has(folder)) return;
     // A root may be written as it likes, as `./state` or `/state/`: it is the same folder.
@@ -49,4 +53,19 @@ export class DurableMoves {
     }
     this.#rooted.add(folder);
   }
+}
+
+/** From another file system: what stands under its name there is whole at any time. @param by a folder on the way, over there */
+async function moveAcross(path: string, target: string, by: string): Promise<void> {
+  await makeDirectory(by);
+  const draft = join(by, basename(path));
+  try {
+    await copyFile(path, draft);
+    const file = await open(draft, 'r+');
+    await file.sync().finally(() => file.close());
+    await rename(draft, target);
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await rm(path);
 }

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Listed, ObjectBytes, ObjectDriver, SetAside } from './driver.ts';
 import { DurableMoves, syncFolder } from './durable.ts';
-import { damagedPath, isHash, objectPath } from './paths.ts';
+import { COMING, damagedPath, isHash, objectPath } from './paths.ts';
 import { MARK } from './shared-folder.ts';
 import { CHUNK, hashOf } from './verify.ts';
 
@@ -25,6 +25,7 @@ export class FolderObjects implements ObjectDriver {
 
   async start(): Promise<void> {
     await mkdir(join(this.#root, 'objects'), { recursive: true });
+    await rm(join(this.#root, COMING), { recursive: true, force: true });
   }
 
   mark(sha256: string): Promise<void> {
@@ -123,7 +124,7 @@ export class FolderObjects implements ObjectDriver {
   /** An upload under way has a mark until its artifact is recorded; so whoever looks for artifacts does so after. */
   async *list(): AsyncGenerator<Listed> {
     for await (const path of filesBelow(join(this.#root, 'objects'))) {
-      if (basename(path) === MARK) continue;
+      if (basename(path) === MARK || dirname(path) === join(this.#root, COMING)) continue;
       const shown = relative(this.#root, path);
       const sha256 = basename(path).replace(/\.damaged$/, '');
       const belongs = isHash(sha256) && [objectPath(sha256), damagedPath(sha256)].includes(shown);

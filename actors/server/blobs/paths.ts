@@ -6,3 +6,6 @@ export const objectPath = (sha256: string): string =>
 export const damagedPath = (sha256: string): string => `${objectPath(sha256)}.damaged`;
 
 export const isHash = (name: string): boolean => /^[0-9a-f]{64}$/.test(name);
+
+/** Among the objects, for what comes from another file system. */
+export const COMING = 'objects/.coming';
