@@ -14,8 +14,8 @@ export const EXIT = {
   internal: 70,
   /** The output cannot be written (EX_IOERR). */
   output: 74,
-  /** Another server has taken the store over (EX_TEMPFAIL): started again, it stands by. */
-  superseded: 75,
+  /** Started again, it goes on (EX_TEMPFAIL): another server has taken the store over, or the database does not answer yet. */
+  later: 75,
   /** Ended by Ctrl-C: 128 + SIGINT. */
   interrupted: 130,
 } as const;

@@ -36,10 +36,12 @@ export function explain(error: unknown): CliError {
       hint: 'is this the address of a jq-cluster server? See --server and JQ_SERVER',
     });
   }
+  if (error instanceof SupersededError || (error instanceof StartError && error.code === 'store_away')) {
+    return new CliError(EXIT.later, error.message);
+  }
   if (error instanceof StartError || error instanceof UsageError) {
     return new CliError(EXIT.usage, error.message);
   }
-  if (error instanceof SupersededError) return new CliError(EXIT.superseded, error.message);
   const local = localError(error);
   if (local !== undefined) return new CliError(EXIT.usage, local);
   const defect = error instanceof Error ? error : new Error(String(error));

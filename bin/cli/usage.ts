@@ -29,8 +29,8 @@ export const PROGRAM_EXIT_CODES: typeof EXIT_CODES = [
   [EXIT.unauthorised, 'not authorised (worker)'],
   [EXIT.unreachable, 'the certificate of the server is not trusted (worker)'],
   [
-    EXIT.superseded,
-    'another server on the same database has taken over (server); started again, it stands by',
+    EXIT.later,
+    'another server on the same database has taken over, or the database does not answer (server); to be started again',
   ],
   [EXIT.interrupted, 'ended at once by Ctrl-C (143 by SIGTERM)'],
 ];

@@ -5,6 +5,8 @@ import type { ValidationIssue } from '../../machines/schema/validate.ts';
 export class ResponseError extends AppError {
   readonly status: number;
   readonly code: string;
+  /** Whether the server says the code itself; what stands in front of one may not. */
+  readonly isNamed: boolean;
   readonly faults: ValidationIssue[];
   /** Seconds after which the server asks to try again, if it says so. */
   readonly retryAfter: number | undefined;
@@ -15,6 +17,7 @@ export class ResponseError extends AppError {
     const detail = sentenceOf(body.detail);
     super(detail ?? `the server answered ${status}`);
     this.status = status;
+    this.isNamed = typeof body.code === 'string';
     this.code = typeof body.code === 'string' ? body.code : codeOf(status, detail);
     this.faults = faultsIn(body.errors);
     this.retryAfter = retryAfter;
@@ -166,7 +169,7 @@ const NEVER_STOOD = new Set([
 
 /** Whether a request that failed has surely done nothing, so that it may be sent to another server. */
 export function wasNotAccepted(fault: unknown): boolean {
-  if (fault instanceof ResponseError) return fault.code === 'standing_by';
+  if (fault instanceof ResponseError) return fault.isNamed && ELSEWHERE.has(fault.code);
   const { cause } = fault as { cause?: { code?: string } };
   return cause?.code !== undefined && NEVER_STOOD.has(cause.code);
 }

@@ -15,6 +15,7 @@ export type StartErrorCode =
   | 'no_transport'
   | 'state_in_use'
   | 'state_unwritable'
+  | 'store_away'
   | 'store_too_new'
   | 'store_too_old'
   | 'store_unreadable'
@@ -27,7 +28,7 @@ export type StartErrorCode =
   | 'backup_unwritable'
   | 'restore_refused';
 
-/** A reason why a program cannot start, in words that say what to do. Programs print it and exit with 2. */
+/** A reason why a program cannot start, in words that say what to do. Programs print it and exit with 2, or 75 for `store_away`. */
 export class StartError extends AppError {
   readonly code: StartErrorCode;
 

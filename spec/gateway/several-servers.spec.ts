@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError, UnreachableError } from '../../gateway/client/errors.ts';
 import { inTime } from '../support/in-time.ts';
-import { type Answer, cutOff, json, leads, serverThat, standsBy } from '../support/server-that.ts';
+import { type Answer, json, leads, serverThat, standsBy } from '../support/server-that.ts';
 
 const hangsUp: Answer = (request) => request.socket.destroy();
 
@@ -59,14 +59,22 @@ describe('a client that knows several servers', () => {
     assert.equal(second.asked.length, 2, 'what follows goes to the other one');
   });
 
-  test('goes on with the next where the first cannot reach its store: at once with what only reads', async (t) => {
-    const [first, second] = [await serverThat(t, cutOff), await serverThat(t, leads)];
+  test('goes on with the next at once where the first accepts nothing: it is about to end, or cannot reach its store', async (t) => {
+    for (const code of ['draining', 'store_unavailable']) {
+      const refuses = json(503, { detail: 'nothing was accepted', code });
+      const [first, second] = [await serverThat(t, refuses), await serverThat(t, leads)];
+      const client = clientOf(t, first, second);
+      await cancel(client);
+      await client.callText('getJob', ID);
+      assert.deepEqual([first.asked.length, second.asked.length], [1, 2], code);
+    }
+  });
+
+  test('repeats only what reads where something in between refuses, which knows nothing of what was accepted', async (t) => {
+    const [first, second] = [await serverThat(t, json(503, { detail: 'busy' })), await serverThat(t, leads)];
     await clientOf(t, first, second).callText('getJob', ID);
-    assert.deepEqual([first.asked.length, second.asked.length], [1, 1]);
-    const client = clientOf(t, first, second);
-    await assert.rejects(cancel(client), { code: 'store_unavailable' });
-    await cancel(client);
-    assert.deepEqual([first.asked.length, second.asked.length], [2, 2]);
+    await assert.rejects(cancel(clientOf(t, first, second)), { status: 503 });
+    assert.deepEqual([first.asked.length, second.asked.length], [2, 1]);
   });
 
   test('does not wait long for one that answers nothing, where another one may be asked', async (t) => {

@@ -20,6 +20,31 @@ export function breaksConnection(fault: unknown): boolean {
   return state === null || state.startsWith('08') || /^57P0[123]/.test(state);
 }
 
+/** What a database says that starts or ends, or has no room for another session. */
+const BUSY = /^(08|53300|57P0)/;
+
+/** Whether no database answers, or only that it cannot yet; of several hosts, all of them. */
+export function isAway(fault: unknown): boolean {
+  const { cause } = fault as { cause?: unknown };
+  if (Array.isArray(cause)) return cause.every(isAway);
+  const state = stateOf(fault);
+  return state === null ? isOfNetwork(fault) : BUSY.test(state);
+}
+
+const NETWORK = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** Those of certificates have other codes. */
+const isOfNetwork = (fault: unknown): boolean =>
+  NETWORK.has((fault as { code?: string }).code ?? '') || /timeout|terminated/.test((fault as Error).message);
+
 /** Resources, limits, a conflict, an operator who intervenes, a standby, the system, corruption. */
 const OF_THE_SERVER = /^(53|40|55|57|58|XX|25006)/;
 

@@ -10,7 +10,7 @@ import { type Queries, type SqlText, textOf } from '../sql.ts';
 import type { Store, StoreHooks, StoreSize } from '../store.ts';
 import { REQUEST_SQL } from '../turn-sql.ts';
 import { Database } from './connect.ts';
-import { asStoreFault, breaksConnection } from './faults.ts';
+import { asStoreFault, breaksConnection, isAway } from './faults.ts';
 import { Leader, type Session, WRITING } from './leader.ts';
 import { EpochOver, takeLock } from './leadership.ts';
 import { assertUsable, migrate } from './migrate.ts';
@@ -204,7 +204,8 @@ async function started<T>(place: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof StartError) throw error;
-    throw new StartError('store_unreadable', `cannot use the store ${place} (${wordsOf(error)})`);
+    const code = isAway(error) ? 'store_away' : 'store_unreadable';
+    throw new StartError(code, `cannot use the store ${place} (${wordsOf(error)})`);
   }
 }
 
