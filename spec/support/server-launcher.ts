@@ -29,11 +29,13 @@ function storeFaults(): StoreHooks {
 
 function dieAtRemoval(nth: number): void {
   const { rm } = fs;
+  // What begins with a point is none.
+  const objects = join(config?.state ?? '', 'objects', '/');
+  const isObject = (path: string) => path.startsWith(objects) && path.charAt(objects.length) !== '.';
   let removed = 0;
   fs.rm = async (path, options) => {
     await rm(path, options);
-    if (String(path).startsWith(join(config?.state ?? '', 'objects')) && ++removed === nth)
-      process.kill(process.pid, 'SIGKILL');
+    if (isObject(String(path)) && ++removed === nth) process.kill(process.pid, 'SIGKILL');
   };
   syncBuiltinESMExports();
 }
