@@ -10,6 +10,7 @@ export function diagnose(
   words: readonly string[],
 ): string | undefined {
   const positional: string[] = [];
+  const missing = new Set(flags.filter(({ required }) => required));
   for (let i = 0; i < words.length; i++) {
     const word = words[i] as string;
     if (word === '--') return undefined;
@@ -23,6 +24,7 @@ export function diagnose(
     const fault = invalidValue(flag, called, word, words[i + 1]);
     if (fault !== undefined) return fault;
     if (flag.value && !word.includes('=')) i++;
+    missing.delete(flag);
   }
   if (argument?.repeats) return undefined;
   const [second] = positional;
@@ -32,7 +34,11 @@ export function diagnose(
       return `there is no command '${name} ${second}'${didYouMean(nearest(second, further))}`;
   }
   const extra = positional[places];
-  return extra === undefined ? undefined : `Extraneous positional argument ("${extra}")`;
+  if (extra !== undefined) return `Extraneous positional argument ("${extra}")`;
+  const needed = [...missing].map(({ names, value }) => `${names.at(-1)} ${value?.name ?? ''}`.trim());
+  return needed.length === 0
+    ? undefined
+    : `${needed.join(' and ')} ${needed.length > 1 ? 'are' : 'is'} needed`;
 }
 
 function unknown(name: string, flags: readonly Flag[]): string {

@@ -25,6 +25,7 @@ export interface Flag {
   description: string;
   /** The name of its value and what that may be; null when it takes none. */
   value: { name: string; values: Values } | null;
+  required: boolean;
 }
 
 export interface CommandModel {
@@ -69,7 +70,7 @@ const FLAG_VALUES: Readonly<Record<string, Values>> = {
   '--task': { kind: 'ids', of: 'tasks' },
 };
 
-const HELP: Flag = { names: ['-h', '--help'], description: 'show this help', value: null };
+const HELP: Flag = { names: ['-h', '--help'], description: 'show this help', value: null, required: false };
 
 /** What can be completed, from the very definitions that parse command lines. */
 export function commandModels(definitions: readonly Definition[]): CommandModel[] {
@@ -97,11 +98,11 @@ export function commandModels(definitions: readonly Definition[]): CommandModel[
   });
 }
 
-function flagOf({ definition, description = '' }: Definition['options'][number]): Flag {
+function flagOf({ definition, description = '', required }: Definition['options'][number]): Flag {
   const names = definition.split(' ')[0]?.split(',') ?? [];
   const [, name, text] = /^<([^>]+)> (.*)$/s.exec(description) ?? [];
-  if (!definition.includes('#')) return { names, description, value: null };
+  if (!definition.includes('#')) return { names, description, value: null, required };
   const values = names.map((flag) => FLAG_VALUES[flag]).find(Boolean) ??
     VALUES[name ?? ''] ?? { kind: 'any' };
-  return { names, description: text ?? description, value: { name: name ?? 'VALUE', values } };
+  return { names, description: text ?? description, value: { name: name ?? 'VALUE', values }, required };
 }

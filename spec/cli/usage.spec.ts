@@ -123,6 +123,18 @@ describe('wrong usage', () => {
     });
   }
 
+  it('without an option that is needed names it', async () => {
+    for (const [argv, says] of [
+      [['migrate'], /^error: --store STORE is needed\nSee: jq-server migrate --help\n$/],
+      [['copy'], /--from STORE and --to STORE are needed/],
+      [['copy', '--to', 'sqlite:d'], /^error: --from STORE is needed/],
+    ] as const) {
+      const { code, stderr } = await run([...argv], { program: 'jq-server' });
+      assert.equal(code, 2);
+      assert.match(stderr, says);
+    }
+  });
+
   it('with an option that is similar to none suggests none: half of the letters being different is too much', async () => {
     for (const [command, flag] of [
       ['status', '--wait'],
