@@ -13,6 +13,7 @@ import { isElsewhere, ResponseError, unreachable, wasNotAccepted } from './error
 import { FilePart, type SentFile } from './form-data.ts';
 import { HttpGetter } from './http-get.ts';
 import { type Downloading, ObjectStore } from './object-store.ts';
+import { whileThere } from './pulse.ts';
 import { type ReplyOf, replyOf } from './replies.ts';
 import { type Address, Servers } from './servers.ts';
 
@@ -244,14 +245,30 @@ export class ClusterClient {
     const isRead = asked.method === 'get' || asked.method === 'head';
     return this.#servers.ask(
       (fault) => isWhole && (isRead || wasNotAccepted(fault)),
-      (server, firstMs) => this.#sendTo(server, asked, isRead ? firstMs : undefined),
+      (server, firstMs) =>
+        isRead || this.#servers.count === 1
+          ? this.#sendTo(server, asked, firstMs)
+          : this.#sendWhileThere(server, asked),
+    );
+  }
+
+  /** What may have been done is told to be not known as soon as nobody is there who could answer. */
+  #sendWhileThere(server: Address, { target, ...asked }: Asked): Promise<Dispatcher.ResponseData> {
+    const health = { method: 'get', path: routes.healthz.path };
+    const isThere = (ms: number) =>
+      this.#sendTo(server, health, ms).then(
+        (answer) => answer.body.dump().then(() => true),
+        (fault) => fault instanceof ResponseError,
+      );
+    return whileThere(isThere, target?.signal, (signal) =>
+      this.#sendTo(server, { ...asked, target: { ...target, signal } }),
     );
   }
 
   async #sendTo(
     server: Address,
     { method, path, target = {}, headers, body }: Asked,
-    firstMs: number | undefined,
+    firstMs?: number,
   ): Promise<Dispatcher.ResponseData> {
     const timeout = target.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
     const answer = await this.#withTransportErrors(() =>

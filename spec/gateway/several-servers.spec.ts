@@ -87,6 +87,33 @@ describe('a client that knows several servers', () => {
     assert.equal(client.server, second.url);
   });
 
+  test('gives up on one that answers nothing to anybody: whether what it was asked for was done is not known', async (t) => {
+    const [first, second] = [await serverThat(t, () => {}), await serverThat(t, leads)];
+    const client = new ClusterClient({ server: `${first.url},${second.url}`, timeoutMs: 3_600_000 });
+    t.after(() => client.close());
+    await inTime('it to be given up', assert.rejects(cancel(client), UnreachableError), 60);
+    await cancel(client);
+    assert.deepEqual(
+      [first.asked, second.asked],
+      [['POST /v1/jobs/job_1/cancel', 'GET /healthz'], ['POST /v1/jobs/job_1/cancel']],
+    );
+  });
+
+  test('waits for one that takes its time, and answers others', async (t) => {
+    let answer = () => {};
+    const first = await serverThat(t, (request, response) => {
+      if (request.url !== '/healthz') answer = () => leads(request, response);
+      else {
+        leads(request, response);
+        answer();
+      }
+    });
+    const client = clientOf(t, first, await serverThat(t, leads));
+    await inTime('the answer', cancel(client), 60);
+    assert.deepEqual(first.asked, ['POST /v1/jobs/job_1/cancel', 'GET /healthz']);
+    assert.equal(client.server, first.url);
+  });
+
   test('takes what the first one refuses for good as the answer', async (t) => {
     const gone = json(404, { detail: 'no job', code: 'unknown_id' });
     const [first, second] = [await serverThat(t, gone), await serverThat(t, leads)];
