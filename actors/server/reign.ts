@@ -25,6 +25,8 @@ export class Reign implements Candidate, Standing {
   /** Who leads, as those know it who send requests on; the same as long as that is so. */
   #target: { key: string; url: string } | null = null;
   #sight: { isOurs: boolean; at: number } = { isOurs: false, at: performance.now() };
+  /** Whether the store is one that is looked for every second. */
+  #looks = false;
   #tellStoodBy: () => void = () => {};
   #tellSuperseded: (leader: Leader | null) => void = () => {};
   /** Told of the last event of the store, every second while another server leads. */
@@ -75,6 +77,11 @@ export class Reign implements Candidate, Standing {
     return performance.now() - this.#sight.at < SIGHT_MS;
   }
 
+  /** Whether it was seen before, and is not any more; a store that nobody else can have is not looked for. */
+  get missesStore(): boolean {
+    return this.#looks && !this.seesStore;
+  }
+
   get address(): string | null {
     return this.#address;
   }
@@ -107,6 +114,7 @@ export class Reign implements Candidate, Standing {
 
   storeSeen({ lastEventId, isOurs }: StoreSight): void {
     this.#sight = { isOurs, at: performance.now() };
+    this.#looks = true;
     if (isOurs) this.onEvents(lastEventId);
   }
 

@@ -46,7 +46,10 @@ export class BackendRelay implements Backend {
   }
 
   get state(): string {
-    return this.#reign.state === 'superseded' || !this.#behind ? this.#reign.state : this.#behind.state;
+    if (this.#reign.state === 'superseded' || !this.#behind) return this.#reign.state;
+    const { state } = this.#behind;
+    // Where nobody writes, no turn notices that the store is away.
+    return state === 'serving' && this.#reign.missesStore ? 'degraded' : state;
   }
 
   get #present(): Backend {

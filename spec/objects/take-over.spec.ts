@@ -6,12 +6,13 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { s3Location } from '../../actors/server/blobs/s3/location.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { startWorkerProgram } from '../crash/worker-program.ts';
 import { emptyDatabase } from '../store/drivers.ts';
 import { Program, quietPort, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
-import { temporaryDirectory } from '../support/server.ts';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { newPrefix, service } from './places.ts';
 import { CREDENTIALS, requiresS3, startSwift } from './services.ts';
@@ -150,5 +151,22 @@ test(
       assert.deepEqual(await readdir(join(state, 'uploads')), []);
     }
     assert.deepEqual(await worker.terminate(), { code: 0, signal: null });
+  },
+);
+
+test(
+  'a server stands by only where it was told of the place at which the one that leads has its objects',
+  requires('postgresql').skip ? requires('postgresql') : requiresS3(),
+  async (t) => {
+    await swift();
+    const store = await emptyDatabase();
+    const objects = s3Location((await newPrefix()).url);
+    await startTestServer(t, { store, objects });
+    const other = s3Location((await newPrefix()).url);
+    await assert.rejects(startTestServer(t, { store, objects: other }), {
+      code: 'objects_refused',
+      message: `the objects of this store lie in ${objects.url}: name it with --objects`,
+    });
+    assert.equal((await startTestServer(t, { store, objects })).state, 'standing_by');
   },
 );

@@ -77,6 +77,8 @@ export async function emptyDatabase(): Promise<string> {
   made.pathname = '/postgres';
   await (await postgres()).query(made.href, `CREATE DATABASE ${name} TEMPLATE ${from}`);
   made.pathname = `/${name}`;
+  // Nor has a new one the id of another.
+  await (await postgres()).query(made.href, 'UPDATE store_id SET id = gen_random_uuid()::text');
   return made.href;
 }
 

@@ -294,3 +294,21 @@ describe('a second server on one database', requires('postgresql'), () => {
     });
   });
 });
+
+test(
+  'the one that leads is not ready while the database is away, though nobody writes, and is again once it is back',
+  requires('postgresql'),
+  async (t) => {
+    const proxy = await cuttingProxy(t, (await postgres()).port);
+    const through = new URL(await emptyDatabase());
+    through.port = `${proxy.port}`;
+    const { url } = await startTestServer(t, { store: through.href });
+    const ready = () => answer(url, '/readyz');
+    assert.equal((await ready()).status, 200);
+    proxy.refuses = true;
+    proxy.cutAll();
+    await until('it not to be ready', async () => (await ready()).body.code === 'store_unavailable');
+    proxy.refuses = false;
+    await until('it to be ready again', async () => (await ready()).body.leads);
+  },
+);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { StartError } from '../../../machines/protocol/start-error.ts';
 import { acquireLock, type Lock } from '../../shared/lock.ts';
 import { assertStore } from '../backup/save.ts';
+import { sharedStoreId, unmarkFolder } from '../blobs/shared-folder.ts';
 import type { Statement } from '../store/changes.ts';
 import { isPostgresAddress } from '../store/postgres/connect.ts';
 import { noChanges } from '../store/split-changes.ts';
@@ -46,6 +47,8 @@ export async function copyStore({
   try {
     const target = await opened(to);
     try {
+      await assertMayCopy(source.store, target.store);
+      for (const place of [from, to]) if (!isPostgresAddress(place)) await unmarkFolder(place);
       return await copyAll(source.store, target.store, onProgress);
     } finally {
       await target.close();
@@ -76,7 +79,6 @@ async function copyAll(
   target: Store,
   onProgress: (table: string, pass: 'copies' | 'compares') => void,
 ): Promise<CopiedStore> {
-  await assertMayCopy(source, target);
   const write = (...further: Statement[]) => target.commit({ ...noChanges(), further });
   await write(mark(source.place));
   const tables = await tablesOf(source.reader);
@@ -104,8 +106,19 @@ async function copyAll(
         `${target.place} is no copy of ${source.place}: of ${table.name} ${wrong} rows differ, and ${more} are too many; empty it, and begin anew`,
       );
   }
-  await write(...NAMES.map((sql) => ({ sql: differing(sql, ''), params: [] })), unmark(source.place));
+  await write(
+    ...NAMES.map((sql) => ({ sql: differing(sql, ''), params: [] })),
+    ...(await ofObjects(source, target)),
+    unmark(source.place),
+  );
   return { from: source.place, to: target.place, rows, written };
+}
+
+/** The objects of the one are the other's from now on: their folder says whose they are by this id. */
+async function ofObjects(source: Store, target: Store): Promise<Statement[]> {
+  if (!source.isShared || !target.isShared) return [];
+  const id = await sharedStoreId(source.reader);
+  return id === undefined ? [] : [{ sql: 'UPDATE store_id SET id = ?', params: [id] }];
 }
 
 async function assertMayCopy(source: Store, target: Store): Promise<void> {

@@ -7,7 +7,7 @@ import { BlobStore } from '../blobs/blob-store.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
 import { objectHome } from '../blobs/home.ts';
 import { s3Objects } from '../blobs/open-objects.ts';
-import { assertSharedFolder } from '../blobs/shared-folder.ts';
+import { assertSharedObjects } from '../blobs/shared-folder.ts';
 import { DEFAULT_SETTINGS } from '../core.ts';
 import type { Reign } from '../reign.ts';
 import type { ReadSessions } from '../store/postgres/read-sessions.ts';
@@ -57,7 +57,7 @@ export class StandbyBackend implements Backend {
     parts: { reign: Reign; sessions: ReadSessions; metrics: Metrics },
   ): Promise<StandbyBackend> {
     const { sessions } = parts;
-    if (options.objects === undefined) await assertSharedFolder(options, sessions);
+    await assertSharedObjects(options, sessions);
     const standby = new StandbyBackend(options, parts);
     if (await sessions.isOurs()) standby.#events.saw(await standby.#reads.eventIdBefore(0));
     return standby;
