@@ -143,7 +143,7 @@ describe('what runs once more on a path without optional programs', () => {
       'scarcity/disk',
     ])
       assert.ok(files.includes(`spec/${name}.spec.ts`), name);
-    for (const name of ['cli/lost-output', 'process/modes', 'store/blobs'])
+    for (const name of ['cli/lost-output', 'process/modes', 'store/directories'])
       assert.ok(!files.includes(`spec/${name}.spec.ts`), name);
   });
 });
