@@ -1,6 +1,6 @@
 // `npm run crash -- --rounds N --seed S`: the long form. Figures go into spec/REPORT.md, after each life anew.
 // With JQ_TEST_STORE=postgresql the servers have their stores there. With `--servers 3` so many share one, and take over from each other:
-// it is in a PostgreSQL with a replica.
+// it is in a PostgreSQL with a replica. `--blow kill` strikes with that one alone.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { PostgresPair } from '../support/postgres-pair.ts';
 import { writeSection } from '../support/report.ts';
 import { startTestStore } from '../support/test-store.ts';
-import { blowOf } from './blows.ts';
+import { BLOW_NAMES, BLOWS, type BlowName, blowOf } from './blows.ts';
 import { faultsOf, sectionOf } from './figures.ts';
 import { Life, type LifeFigures } from './life.ts';
 import { type MigrationFigures, migrateKilled, VERSIONS } from './migration.ts';
@@ -25,6 +25,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '210' },
     seed: { type: 'string', default: '1' },
     servers: { type: 'string', default: '1' },
+    blow: { type: 'string' },
   },
 });
 const rounds = Number(values.rounds);
@@ -33,6 +34,10 @@ const servers = Number(values.servers);
 if (![rounds, seed, servers].every(Number.isInteger) || rounds < 1 || servers < 1) {
   throw new Error('--rounds, --seed and --servers are whole numbers');
 }
+const only = BLOW_NAMES.find((name) => name === values.blow);
+if (values.blow && !only) throw new Error(`--blow is one of ${BLOW_NAMES.join(', ')}`);
+const struckBy = (round: number): BlowName => only ?? blowOf(round);
+const reignTitle = `Take-overs on PostgreSQL${only ? ` after ${BLOWS[only].words}` : ''}`;
 
 const root = mkdtempSync(join(tmpdir(), 'jq-crash-'));
 const began = performance.now();
@@ -68,8 +73,8 @@ async function manyReigns(): Promise<void> {
       reigns.push(found);
       console.log(JSON.stringify(found));
       if (found.faults.length === 0) rmSync(folder, { recursive: true });
-      const run = { seed, rounds: done, servers, seconds: (performance.now() - began) / 1000 };
-      writeSection('Take-overs on PostgreSQL', reignSectionOf(reigns, run));
+      const run = { seed, rounds: done, servers, only, seconds: (performance.now() - began) / 1000 };
+      writeSection(reignTitle, reignSectionOf(reigns, run));
     }
   } finally {
     await pair.stop();
@@ -80,8 +85,8 @@ async function oneLife(options: ReignsOptions, from: number, to: number): Promis
   const life = await Reigns.begin(options);
   try {
     for (let round = from; round < to; round++) {
-      const faults = await life.round(blowOf(round));
-      console.log(`round ${round}: ${blowOf(round)}`, ...faults);
+      const faults = await life.round(struckBy(round));
+      console.log(`round ${round}: ${struckBy(round)}`, ...faults);
     }
     return await life.end();
   } finally {
