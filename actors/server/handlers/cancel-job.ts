@@ -5,7 +5,7 @@ import type { Handler } from './handler.ts';
 export const cancelJob: Handler<'cancel_job'> = {
   preload: ({ job_id }) => ({ jobs: [job_id] }),
   async handle({ job_id, principal }, { turn, answer }) {
-    const job = turn.core.directory.job(job_id);
+    const job = turn.job(job_id);
     turn.event(
       { job_id },
       {

@@ -14,7 +14,7 @@ export const changeJob: Handler<'change_job'> = {
   alone: true,
   preload: ({ job_id }) => ({ jobs: [job_id] }),
   async handle({ principal, job_id, change }, { turn }) {
-    const job = turn.core.directory.job(job_id);
+    const job = turn.job(job_id);
     assertOwner(principal, job.row, 'changes');
     const changed = changesIn(change, job.row);
     if (Object.keys(changed).length === 0) return { job_id };

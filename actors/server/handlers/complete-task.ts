@@ -34,8 +34,8 @@ export const completeTask: Handler<'complete_task'> = {
     if (repeated) return repeated;
     const { result } = message;
     assertArtifacts(result, preloaded.uploads.get(task.id));
-    const job = turn.core.directory.job(task.row.job_id);
-    const files = (message.files ?? []).map((file) => ({ file, id: turn.core.makeId('art') }));
+    const job = turn.job(task.row.job_id);
+    const files = (message.files ?? []).map((file) => ({ file, id: turn.makeId('art') }));
     const artifacts = artifactsOf(result, files);
     const report = reportOf(task, message, 'complete');
     const found = task.row.payload.role === 'expansion' ? foundFor(job.row, result) : null;
@@ -93,7 +93,7 @@ function foundFor({ selection, type }: JobRow, { variants }: ResultDigest): Foun
  * version, since the worker's declaration may have changed.
  */
 function keepComputed(turn: Turn, { row }: TaskCell, result: ResultDigest): void {
-  const job = turn.core.directory.job(row.job_id).row;
+  const job = turn.job(row.job_id).row;
   const said = at(result.text, `${libraryOf(job.type)}_version`);
   const version = said === undefined ? null : knownVersion(JSON.parse(said));
   if (row.status !== 'succeeded' || row.content_key === null || version === null) return;

@@ -8,8 +8,7 @@ import { takeBackAll } from './drain-worker.ts';
 /** What the passing of time does, as a part of a turn; a promise where it takes long. */
 export function deadlinePassed(turn: Turn, key: DeadlineKey): Promise<void> | undefined {
   const [kind, id] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)];
-  const { tasks, workers } = turn.core.directory;
-  const [task, worker] = [tasks.get(id), workers.get(id)];
+  const [task, worker] = [turn.findTask(id), turn.findWorker(id)];
   if (worker) turn.references.worker(worker);
   if (kind === 'slice') return continueBulk(turn, id);
   if (kind === 'lease' && task) expireLease(turn, task);

@@ -12,7 +12,7 @@ export const deleteJob: Handler<'delete_job'> = {
   alone: true,
   preload: ({ job_id }) => ({ jobs: [job_id] }),
   async handle({ principal, job_id, dry_run, status, ended_before }, { turn }) {
-    const { row } = turn.core.directory.job(job_id);
+    const { row } = turn.job(job_id);
     assertOwner(principal, row, 'deletes');
     assertChosen(row, status, ended_before);
     await assertDeletable(turn.core.store, row);

@@ -9,7 +9,7 @@ import type { Handler } from './handler.ts';
 export const drainWorker: Handler<'drain_worker'> = {
   preload: ({ worker_id }) => ({ workers: [worker_id] }),
   async handle({ principal, worker_id, timeout_s }, { turn }) {
-    const worker = turn.core.directory.worker(worker_id);
+    const worker = turn.worker(worker_id);
     const takes_back_at = timeout_s === undefined ? null : turn.now + timeout_s;
     const order = { by: principal.name, at: turn.now, takes_back_at };
     turn.tellWorker(worker, { type: 'DRAIN_ORDERED', order });
@@ -21,7 +21,7 @@ export const drainWorker: Handler<'drain_worker'> = {
 export const resumeWorker: Handler<'resume_worker'> = {
   preload: ({ worker_id }) => ({ workers: [worker_id] }),
   handle({ worker_id }, { turn }) {
-    const worker = turn.core.directory.worker(worker_id);
+    const worker = turn.worker(worker_id);
     if (turn.tellWorker(worker, { type: 'DRAIN_LIFTED' })) return { worker_id };
     throw new ClusterError('illegal_transition', `worker ${worker_id} is not drained`);
   },
@@ -31,7 +31,7 @@ export const resumeWorker: Handler<'resume_worker'> = {
 export const removeWorker: Handler<'remove_worker'> = {
   preload: ({ worker_id }) => ({ workers: [worker_id] }),
   async handle({ worker_id }, { turn }) {
-    const worker = turn.core.directory.worker(worker_id);
+    const worker = turn.worker(worker_id);
     if (worker.row.status === 'alive') {
       throw new ClusterError(
         'illegal_transition',

@@ -37,7 +37,7 @@ export const failTask: Handler<'fail_task'> = {
     const { error, traceback, retriable = true, fault = 'task' } = said;
     const missing_path = fault === 'worker' ? said.missing_path : undefined;
     const { row } = task;
-    const worker = turn.core.directory.worker(message.worker_id);
+    const worker = turn.worker(message.worker_id);
     const paths =
       fault === 'worker' ? pathsMissing(task, worker, { error, missing_path }, { turn, preloaded }) : [];
     const by = registrationOf(worker.row);
@@ -54,7 +54,7 @@ export const failTask: Handler<'fail_task'> = {
 };
 
 function keepFiles(turn: Turn, task: TaskCell, { files = [] }: MessageOf<'fail_task'>): void {
-  for (const file of files) recordFile(turn, task, file, turn.core.makeId('art'));
+  for (const file of files) recordFile(turn, task, file, turn.makeId('art'));
 }
 
 const failed = ({ ok, requeued = false }: { ok: boolean; requeued?: boolean }) => ({ ok, requeued });

@@ -17,7 +17,7 @@ export function admitReport(
   report: Report,
   verb: AcceptedReport['verb'],
 ): { task: TaskCell; repeated: AcceptedReport['answer'] | null } {
-  const task = turn.core.directory.task(report.task_id);
+  const task = turn.task(report.task_id);
   const worker = ownWorker(turn, report.principal, report.worker_id);
   touch(turn, worker);
   cancelAhead(turn, task);
@@ -46,7 +46,7 @@ export function admitUpload(
   },
 ): TaskCell {
   const { principal, task_id, worker_id, attempt } = mention;
-  const task = turn.core.directory.task(task_id);
+  const task = turn.task(task_id);
   if (worker_id !== undefined) touch(turn, ownWorker(turn, principal, worker_id));
   assertOwn(turn, principal, task);
   cancelAhead(turn, task);

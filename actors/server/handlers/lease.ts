@@ -48,7 +48,7 @@ export const leaseUndelivered: Handler<'lease_undelivered'> = {
   preload: ({ tasks }) => ({ tasks: tasks.map((task) => task.task_id) }),
   handle({ worker_id, tasks }, { turn }) {
     for (const { task_id, attempt } of tasks) {
-      const task = turn.core.directory.tasks.get(task_id);
+      const task = turn.findTask(task_id);
       if (task?.row.worker_id !== worker_id || task.row.attempt !== attempt) continue;
       if (!cancelAhead(turn, task)) turn.tellTask(task, { type: 'UNDELIVERED' });
     }

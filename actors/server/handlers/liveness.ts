@@ -9,7 +9,7 @@ import type { Turn } from '../turn/turn.ts';
 export function ownWorker(turn: Turn, principal: Principal, workerId: string): WorkerCell {
   // What cannot be read either may be known all the same.
   if (turn.inMemory && !turn.core.directory.workers.has(workerId)) throw storeUnavailable();
-  const worker = turn.core.directory.worker(workerId);
+  const worker = turn.worker(workerId);
   if (worker.row.principal !== principal.name) {
     throw new ClusterError(
       'not_owner',
@@ -42,10 +42,10 @@ export function takesBackAt({ core: { clock } }: Turn, order: DrainOrder | null)
 
 /** The lease has its full time, and its worker holds the task. */
 export function beginLease(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string }): void {
-  const { hearing, settings, directory } = turn.core;
+  const { hearing, settings } = turn.core;
   const now = hearing.monotonic();
   task.update(turn, { leaseEndsAt: now + settings.leaseTtl, lastActivity: now });
-  const worker = directory.workers.get(worker_id);
+  const worker = turn.findWorker(worker_id);
   worker?.held.add(turn, task);
   // A new lease to the same worker replaces an earlier request to stop.
   worker?.revoked.delete(turn, task.id);

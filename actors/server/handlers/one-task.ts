@@ -13,7 +13,7 @@ import type { Handler } from './handler.ts';
 export const cancelTask: Handler<'cancel_task'> = {
   preload: ({ task_id }) => ({ tasks: [task_id] }),
   handle({ principal, task_id }, { turn }) {
-    const task = turn.core.directory.task(task_id);
+    const task = turn.task(task_id);
     if (!hasEnded(task.row.status) && task.row.state !== 'stopping') {
       assertFree(turn, task);
       note(turn, task, principal, {
@@ -30,7 +30,7 @@ export const cancelTask: Handler<'cancel_task'> = {
 export const requeueTask: Handler<'requeue_task'> = {
   preload: ({ task_id }) => ({ tasks: [task_id] }),
   handle({ principal, task_id }, { turn }) {
-    const task = turn.core.directory.task(task_id);
+    const task = turn.task(task_id);
     assertFree(turn, task);
     const { status, state } = task.row;
     if (!isHeld(task.row) || state === 'stopping') {
@@ -52,7 +52,7 @@ export const requeueTask: Handler<'requeue_task'> = {
 
 /** While all tasks of a job are told something, none of them is told anything by itself. */
 function assertFree(turn: Turn, { row }: TaskCell): void {
-  const job = turn.core.directory.job(row.job_id);
+  const job = turn.job(row.job_id);
   if (job.row.status !== 'cancelling' && !isBulkRunning(job.row)) return;
   throw new ClusterError(
     'illegal_transition',

@@ -13,7 +13,7 @@ export const recordArtifact: Handler<'record_artifact'> = {
   }),
   handle({ principal, sha256, size_bytes, kind, filename, task: upload }, { turn }) {
     const task = upload && admitUpload(turn, { principal, ...upload });
-    const artifact_id = turn.core.makeId('art');
+    const artifact_id = turn.makeId('art');
     const file = { sha256, size_bytes, kind, filename };
     if (upload && task) recordFile(turn, task, { ...file, role: upload.role }, artifact_id);
     else record(turn, file, artifact_id, null);
@@ -21,7 +21,7 @@ export const recordArtifact: Handler<'record_artifact'> = {
   },
 };
 
-/** @param artifact_id of `turn.core.makeId` */
+/** @param artifact_id of `turn.makeId` */
 export function recordFile(
   turn: Turn,
   task: TaskCell,

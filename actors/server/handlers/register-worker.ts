@@ -17,9 +17,9 @@ type Register = MessageOf<'register_worker'>;
 export const registerWorker: Handler<'register_worker'> = {
   preload: ({ registration: { worker_id } }) => ({ workers: worker_id === undefined ? [] : [worker_id] }),
   handle(message, { turn }) {
-    const { settings, directory, queue } = turn.core;
+    const { settings, queue } = turn.core;
     const known = message.registration.worker_id;
-    const earlier = known === undefined ? undefined : directory.workers.get(known);
+    const earlier = known === undefined ? undefined : turn.findWorker(known);
     if (earlier && earlier.row.principal !== message.principal.name) {
       throw new ClusterError(
         'not_owner',
@@ -50,7 +50,7 @@ export const registerWorker: Handler<'register_worker'> = {
 
 function newWorker({ principal, registration }: Register, turn: Turn): WorkerRow {
   return {
-    id: turn.core.makeId('worker'),
+    id: turn.makeId('worker'),
     name: null,
     principal: principal.name,
     session: 0,

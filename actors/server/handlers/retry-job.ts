@@ -10,9 +10,8 @@ import type { Handler } from './handler.ts';
 export const retryJob: Handler<'retry_job'> = {
   preload: ({ job_id }) => ({ jobs: [job_id], pathsOf: [job_id] }),
   async handle({ job_id, task_ids }, { turn, preloaded, answer }) {
-    const { directory } = turn.core;
-    const job = directory.job(job_id);
-    const chosen = task_ids === undefined ? null : await failedTasks(task_ids, job_id, directory);
+    const job = turn.job(job_id);
+    const chosen = task_ids === undefined ? null : await failedTasks(task_ids, job_id, turn.core.directory);
     if (!turn.tellJob(job, { type: 'RETRY' })) {
       throw new ClusterError(
         'illegal_transition',

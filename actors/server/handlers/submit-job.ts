@@ -52,7 +52,7 @@ async function whenReused(
   answer: (reply: Submitted) => void,
 ): Promise<Submitted | typeof WAITING> {
   const reply = await submitted;
-  const job = turn.core.directory.jobs.get(reply.job_id);
+  const job = turn.findJob(reply.job_id);
   if (job?.row.state !== 'reusing' || reply.view === null) return reply;
   const { job_id } = reply;
   const { num_tasks } = job.row;
@@ -121,7 +121,7 @@ function newJob({ job, principal }: Submit, turn: Turn): JobRow {
   const created_at = createdAt(turn);
   return {
     seq: turn.core.sequences.job++,
-    id: turn.core.makeId('job'),
+    id: turn.makeId('job'),
     type: job.type,
     name: job.name,
     note: job.note,

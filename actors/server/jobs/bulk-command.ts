@@ -69,7 +69,7 @@ export function whenBulkDone(
   job_id: string,
   answer: (reply: { job_id: string }) => void,
 ): { job_id: string } | typeof WAITING {
-  const bulk = turn.core.directory.jobs.get(job_id)?.soft.bulk;
+  const bulk = turn.findJob(job_id)?.soft.bulk;
   if (!bulk) return { job_id };
   bulk.waiting.add(turn, () => answer({ job_id }));
   return WAITING;
@@ -88,9 +88,8 @@ export function answerAll(jobs: Iterable<JobCell>): void {
 
 /** One more slice, as a part of the turn. */
 export async function continueBulk(turn: Turn, jobId: string): Promise<void> {
-  const { core } = turn;
-  await core.directory.fetchJobs(turn.references, new Set([jobId]));
-  const job = core.directory.jobs.get(jobId);
+  await turn.core.directory.fetchJobs(turn.references, new Set([jobId]));
+  const job = turn.findJob(jobId);
   if (job?.soft.bulk) await nextSlice(turn, job, job.soft.bulk);
 }
 
@@ -150,7 +149,7 @@ function endBulk(turn: Turn, job: JobCell, { span, waiting }: BulkCommand): void
  * @returns whether that changed anything
  */
 export function cancelAhead(turn: Turn, task: TaskCell): boolean {
-  const job = turn.core.directory.jobs.get(task.row.job_id);
+  const job = turn.findJob(task.row.job_id);
   if (job?.row.status !== 'cancelling' || !isBulkRunning(job.row)) return false;
   return turn.tellTask(task, { type: 'CANCEL' });
 }

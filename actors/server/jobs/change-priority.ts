@@ -32,7 +32,7 @@ export async function recoverPriorities(turn: Turn): Promise<void> {
   const ids = moved.map(({ id }) => id);
   await directory.fetchJobs(turn.references, new Set(ids));
   for (const id of ids) {
-    const to = directory.job(id).row.priority;
+    const to = turn.job(id).row.priority;
     const elsewhere = (await queuedTasks(turn.core, id)).filter(({ priority }) => priority !== to);
     await inSteps(moving(turn, elsewhere, ({ priority }) => ({ from: priority, to })));
   }

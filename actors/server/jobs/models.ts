@@ -44,7 +44,7 @@ function withCode(
 }
 
 function withBestModel(job: JobDigest, jobId: string, turn: Turn, preloaded: Preloaded): JobDigest {
-  const found = turn.core.directory.jobs.get(jobId)?.row;
+  const found = turn.findJob(jobId)?.row;
   if (!found) throw fault('job_id', `no job with id '${jobId}'`);
   const library = libraryOf(job.type);
   if (libraryOf(found.type) !== library) {

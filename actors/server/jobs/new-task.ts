@@ -23,7 +23,7 @@ export type Own = Pick<
 export function newTask(turn: Turn, job: JobRow, own: Own, created_at: number): TaskRow {
   return {
     seq: own.seq,
-    id: turn.core.makeId('task'),
+    id: turn.makeId('task'),
     job_id: job.id,
     status: 'queued',
     state: null,

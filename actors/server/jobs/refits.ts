@@ -22,10 +22,10 @@ export async function queueRefits(turn: Turn): Promise<void> {
 }
 
 async function queueRefit(turn: Turn, job: JobCell, dataset: number, choice: Choice): Promise<void> {
-  const { directory } = turn.core;
+  const { directory, queue } = turn.core;
   await directory.fetch(turn.references, { tasks: [choice.task_id] });
-  const variant = directory.task(choice.task_id).row;
-  const { requirements } = turn.core.queue;
+  const variant = turn.task(choice.task_id).row;
+  const { requirements } = queue;
   // By its job: a variant that ended before version 19 of the store has a number that says nothing of whose it is.
   const asked = JSON.parse(requirements.document(variant.requirement_id)) as Requirements;
   const { id: requirement_id, fresh } = requirements.number(turn, asked, job.row);

@@ -19,5 +19,4 @@ export function measureRun(turn: Turn, { row }: TaskCell, _: unknown, before: Ta
   turn.afterCommit(() => turn.core.measures.ran(typeOf(turn, row), seconds));
 }
 
-const typeOf = ({ core }: Turn, { job_id }: TaskRow): string =>
-  core.directory.jobs.get(job_id)?.row.type ?? OTHER;
+const typeOf = (turn: Turn, { job_id }: TaskRow): string => turn.findJob(job_id)?.row.type ?? OTHER;

@@ -7,13 +7,11 @@ import type { Waiter } from './backoffs.ts';
 import { Exclusions } from './exclusions.ts';
 
 /** What a task is queued under where it asks nothing beyond its requirement. */
-const plainKey = (
-  { core: { queue, directory } }: Turn,
-  row: Pick<TaskRow, 'requirement_id' | 'timeout_seconds' | 'job_id'>,
-): number => queue.keyOf(row, directory.job(row.job_id).row);
+const plainKey = (turn: Turn, row: Pick<TaskRow, 'requirement_id' | 'timeout_seconds' | 'job_id'>): number =>
+  turn.core.queue.keyOf(row, turn.job(row.job_id).row);
 
 /** That of its job: rows of tasks keep the one that they were first queued with. */
-export const priorityOf = ({ core }: Turn, jobId: string): number => core.directory.job(jobId).row.priority;
+export const priorityOf = (turn: Turn, jobId: string): number => turn.job(jobId).row.priority;
 
 /** Puts a queued task into the index, from where this very turn may lease it, unless it has to wait. */
 export function enqueue(
@@ -21,9 +19,9 @@ export function enqueue(
   task: Pick<TaskRow, 'requirement_id' | 'timeout_seconds' | 'job_id' | 'avoids' | 'seq' | 'not_before'>,
 ): void {
   const { avoids, seq, not_before } = task;
-  const { clock, directory, queue } = turn.core;
+  const { clock, queue } = turn.core;
   const { index, exclusions, backoffs } = queue;
-  queue.timeJob(turn, directory.job(task.job_id).row, task);
+  queue.timeJob(turn, turn.job(task.job_id).row, task);
   const requirement = plainKey(turn, task);
   const priority = priorityOf(turn, task.job_id);
   const key = exclusions.enter(turn, seq, { requirement, avoids, paths: [] });

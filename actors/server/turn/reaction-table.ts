@@ -87,19 +87,19 @@ function recordTaskEvent(turn: Turn, { id, row }: TaskCell, said: TaskEventEmiss
 
 function notifyJob(turn: Turn, { id, row }: TaskCell, said: TaskEmission, before: TaskRow): void {
   const event = jobEventFor(said, { id, from: before.status, payload: row.payload });
-  if (event) turn.tellJob(turn.core.directory.job(row.job_id), event, id);
+  if (event) turn.tellJob(turn.job(row.job_id), event, id);
 }
 
 /* What is left of a job is expected to take as long as what has ended, or goes on (machines/job/run-times.ts). */
 
 function keepStart(turn: Turn, { row }: TaskCell): void {
-  const job = turn.core.directory.job(row.job_id);
+  const job = turn.job(row.job_id);
   job.amend(turn, { run_times: withStart(job.row.run_times, turn.now - job.row.created_at) });
 }
 
 function keepEnd(turn: Turn, { row }: TaskCell, _: unknown, { status, started_at }: TaskRow): void {
   if (status !== 'running') return;
-  const job = turn.core.directory.job(row.job_id);
+  const job = turn.job(row.job_id);
   const { created_at, run_times } = job.row;
   job.amend(turn, { run_times: withoutStart(run_times, (started_at ?? created_at) - created_at) });
 }
@@ -107,19 +107,19 @@ function keepEnd(turn: Turn, { row }: TaskCell, _: unknown, { status, started_at
 /** To find out what is to be run says nothing of how long that takes. */
 function keepRunTime(turn: Turn, { row }: TaskCell, _: unknown, { started_at }: TaskRow): void {
   if (!hasEnded(row.status) || started_at === null || row.payload.role === 'expansion') return;
-  const job = turn.core.directory.job(row.job_id);
+  const job = turn.job(row.job_id);
   job.amend(turn, { run_times: withRunTime(job.row.run_times, Math.max(0, turn.now - started_at)) });
   timeJob(turn, job, row);
 }
 
 /** Where less time turns out to suffice, it may for a worker that waits. */
 function timeJob(turn: Turn, job: JobCell, row: TaskRow): void {
-  const { queue, longPolls, directory, clock } = turn.core;
+  const { queue, longPolls, clock } = turn.core;
   const before = queue.times.moment;
   queue.timeJob(turn, job.row, row);
   if (queue.times.moment === before || queue.index.size === 0) return;
   for (const { worker_id } of longPolls.leases()) {
-    const worker = directory.workers.get(worker_id);
+    const worker = turn.findWorker(worker_id);
     if (worker && isEnding(worker.row, clock)) turn.wokenWorkers.add(worker_id);
   }
 }
@@ -160,7 +160,7 @@ function updateQueue(turn: Turn, { row }: TaskCell, { from, to }: Moved): void {
 
 function takeSlot(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string }): void {
   turn.leased.add(task);
-  const worker = turn.core.directory.workers.get(worker_id);
+  const worker = turn.findWorker(worker_id);
   if (worker) turn.tellWorker(worker, { type: 'TASK_TAKEN' }, task.id);
 }
 
@@ -171,7 +171,7 @@ function freeShare(turn: Turn, { row }: TaskCell): void {
 }
 
 function freeSlot(turn: Turn, task: TaskCell, { worker_id }: { worker_id: string }): void {
-  const worker = turn.core.directory.workers.get(worker_id);
+  const worker = turn.findWorker(worker_id);
   if (!worker) return;
   worker.held.delete(turn, task);
   turn.tellWorker(worker, { type: 'TASK_RELEASED' }, task.id);
@@ -191,7 +191,7 @@ const KNOWN_TO_WORKER: Readonly<Record<LeaseEnd, boolean>> = {
 };
 
 function revoke(turn: Turn, { id }: TaskCell, { worker_id, why }: LeaseEnded): void {
-  const worker = turn.core.directory.workers.get(worker_id);
+  const worker = turn.findWorker(worker_id);
   if (!worker || KNOWN_TO_WORKER[why]) return;
   worker.revoked.add(turn, id);
   // Also where this very turn leases it to the same worker anew: the earlier attempt is to stop all the same.
@@ -201,7 +201,7 @@ function revoke(turn: Turn, { id }: TaskCell, { worker_id, why }: LeaseEnded): v
 }
 
 function requestStop(turn: Turn, { row }: TaskCell): void {
-  const worker = turn.core.directory.workers.get(row.worker_id as string);
+  const worker = turn.findWorker(row.worker_id as string);
   if (worker) turn.mustStop.set(worker, turn.mustStop.get(worker) ?? []);
 }
 

@@ -3,6 +3,7 @@ import type { JobEvent } from '../../../machines/job/job.ts';
 import type { FoundVariants } from '../../../machines/report/variants.ts';
 import type { TaskEvent } from '../../../machines/task/task.ts';
 import type { WorkerEvent } from '../../../machines/worker/worker.ts';
+import type { IdKind } from '../../shared/ids.ts';
 import type { Core } from '../core.ts';
 import { TurnCounts } from '../counters.ts';
 import { type AnyCell, type CellJournal, JobCell, TaskCell, WorkerCell } from '../runtime/actor-cell.ts';
@@ -141,6 +142,38 @@ export class Turn implements CellJournal {
   /** Registers what is said to somebody who waits, once the turn is durable. */
   afterCommit(say: () => void): void {
     this.replies.push(say);
+  }
+
+  /** @throws ClusterError `unknown_id`; what its message did not preload may be unknown as well */
+  job(id: string): JobCell {
+    return this.core.directory.job(id);
+  }
+
+  /** @throws ClusterError `unknown_id` */
+  task(id: string): TaskCell {
+    return this.core.directory.task(id);
+  }
+
+  /** @throws ClusterError `unknown_id` */
+  worker(id: string): WorkerCell {
+    return this.core.directory.worker(id);
+  }
+
+  /** Undefined where it is not in memory. */
+  findJob(id: string): JobCell | undefined {
+    return this.core.directory.jobs.get(id);
+  }
+
+  findTask(id: string): TaskCell | undefined {
+    return this.core.directory.tasks.get(id);
+  }
+
+  findWorker(id: string): WorkerCell | undefined {
+    return this.core.directory.workers.get(id);
+  }
+
+  makeId(kind: IdKind): string {
+    return this.core.makeId(kind);
   }
 
   tellTask(task: TaskCell, event: TaskEvent): boolean {
