@@ -12,12 +12,12 @@ import { InFlight } from './http/in-flight.ts';
 import { ParserPool } from './http/parsing/parser-pool.ts';
 import { BodyBudget } from './http/request/body-budget.ts';
 import { RequestLog } from './http/request-log.ts';
+import { ALONE } from './leadership.ts';
 import { HttpMetrics } from './metrics/http-metrics.ts';
 import { processMetrics } from './metrics/process-metrics.ts';
 import { tlsMetrics } from './metrics/tls-metrics.ts';
 import { UploadMetrics } from './metrics/upload-metrics.ts';
 import { DEFAULTS, type GatewayOptions } from './options.ts';
-import { ALONE } from './standing.ts';
 import { StreamSockets } from './streams/stream-sockets.ts';
 import type { StreamOpener } from './streams/upgrade.ts';
 import { chooseTransport } from './transport/choose.ts';
@@ -148,14 +148,14 @@ export function assemble(
   });
   const clients = new ClientAddresses(options.trustProxy ?? []);
   const open = options.metricsOpen ? (['metrics'] as const) : [];
-  const standing = options.standing ?? ALONE;
+  const leadership = options.leadership ?? ALONE;
   const router = new Router(compileEndpoints(limits, open), basePath);
   return new Dispatcher({
     admission: new AdmissionControl({
       ...{ router, handshake, origins, auth, limits, basePath },
     }),
-    standing,
-    forwarder: new Forwarder({ standing, tls: options.tls, headers: handshake.headers, log }),
+    leadership,
+    forwarder: new Forwarder({ leadership, tls: options.tls, headers: handshake.headers, log }),
     handshake,
     origins,
     auth,

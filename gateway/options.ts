@@ -2,14 +2,14 @@ import type { Logger } from 'pino';
 import type { Credentials } from './auth/credentials.ts';
 import type { Backend } from './backend.ts';
 import type { ServiceFacts } from './contract/route.ts';
-import type { Standing } from './standing.ts';
+import type { Leadership } from './leadership.ts';
 import type { TransportChoice } from './transport/choose.ts';
 import type { TlsFiles } from './transport/tls.ts';
 
 export interface GatewayOptions {
   backend: Backend;
-  /** Where it stands beside others on the same store; it has the store for itself where it is left out. */
-  standing?: Standing | undefined;
+  /** Whether it leads on its store, and who else does; it has the store for itself where it is left out. */
+  leadership?: Leadership | undefined;
   /** Address to listen on, such as `127.0.0.1`, `0.0.0.0` or `::1`. */
   host: string;
   /** TCP port; 0 takes a free one. */

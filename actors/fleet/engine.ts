@@ -14,7 +14,7 @@ export interface Look {
 export interface Asked {
   places: readonly number[];
   /** How many of them, the first, stay without work. */
-  standing: number;
+  permanent: number;
 }
 
 /** Where machines come from. It remembers nothing: what is there, is what it shows. */

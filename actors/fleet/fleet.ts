@@ -149,14 +149,14 @@ export class FleetKeeper {
 
   async #act(decided: TemplatePlan): Promise<void> {
     const { fleet, engines, clock, log } = this.#parts;
-    const { name, ask, standing, withdraw, wanted, coming, surplus } = decided;
+    const { name, ask, permanent, withdraw, wanted, coming, surplus } = decided;
     const template = fleet.templates.find((each) => each.name === name) as Template;
     const actor = this.#actors.get(name) as Actor<typeof templateMachine>;
     actor.send({ type: 'DECIDED', now: clock.now(), asks: ask.length > 0, surplus });
     this.#say(name, decided.why);
     try {
       if (ask.length > 0) {
-        await engines[template.engine].ask(template, { places: ask, standing });
+        await engines[template.engine].ask(template, { places: ask, permanent });
         log.info({ template: name, places: ask, wanted, coming }, 'asks for allocations');
       }
       if (withdraw.length > 0) {

@@ -39,10 +39,10 @@ export class LocalEngine implements Engine {
     return { allocations: found.flat(), failures };
   }
 
-  async ask(template: Template, { places, standing }: Asked): Promise<void> {
+  async ask(template: Template, { places, permanent }: Asked): Promise<void> {
     const folder = folderOf(this.#start.fleet, template);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const [i, place] of places.entries()) await this.#startAt(folder, template, place, i < standing);
+    for (const [i, place] of places.entries()) await this.#startAt(folder, template, place, i < permanent);
   }
 
   /** A process waits for nothing. */
@@ -52,7 +52,7 @@ export class LocalEngine implements Engine {
     for (const { id } of allocations) if (Number(id) > 0) system.signal(Number(id), 'SIGQUIT');
   }
 
-  async #startAt(folder: string, template: Template, place: number, isStanding: boolean): Promise<void> {
+  async #startAt(folder: string, template: Template, place: number, isPermanent: boolean): Promise<void> {
     const { fleet, command } = this.#start;
     const state = join(folder, String(place));
     // A worker that this fleet has no note of, since it died at that very moment.
@@ -69,7 +69,7 @@ export class LocalEngine implements Engine {
           ...['--name', workerName(fleet.name, template.name, place), '--state', state],
           // Where Slurm gives an allocation, the worker asks it.
           ...(ends_at === null ? [] : ['--ends-at', String(Math.round(ends_at))]),
-          ...workerArguments(this.#start, template, isStanding),
+          ...workerArguments(this.#start, template, isPermanent),
         ],
         { detached: true, stdio: ['ignore', output, output] },
       );

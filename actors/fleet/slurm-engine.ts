@@ -60,13 +60,13 @@ export class SlurmEngine implements Engine {
     };
   }
 
-  async ask(template: Template, { places, standing }: Asked): Promise<void> {
+  async ask(template: Template, { places, permanent }: Asked): Promise<void> {
     const kinds = [
-      { places: places.slice(0, standing), isStanding: true },
-      { places: places.slice(standing), isStanding: false },
+      { places: places.slice(0, permanent), isPermanent: true },
+      { places: places.slice(permanent), isPermanent: false },
     ];
-    for (const { places: some, isStanding } of kinds)
-      if (some.length > 0) await this.#submit(template, some, isStanding);
+    for (const { places: some, isPermanent } of kinds)
+      if (some.length > 0) await this.#submit(template, some, isPermanent);
   }
 
   async withdraw(allocations: readonly Allocation[]): Promise<void> {
@@ -79,7 +79,7 @@ export class SlurmEngine implements Engine {
       await slurm('scancel', ['--signal=QUIT', '--batch', ...allocations.map(({ id }) => id)]);
   }
 
-  async #submit(template: Template, places: readonly number[], isStanding: boolean): Promise<void> {
+  async #submit(template: Template, places: readonly number[], isPermanent: boolean): Promise<void> {
     const { fleet } = this.#start;
     const { slots, memory_gb, gpus, walltime, slurm: wishes } = template;
     const folder = resolve(folderOf(fleet, template));
@@ -94,14 +94,14 @@ export class SlurmEngine implements Engine {
       ...(wishes.account === undefined ? [] : [`--account=${wishes.account}`]),
       ...(wishes.options ?? []),
     ];
-    await slurm('sbatch', options, this.#script(template, folder, isStanding));
+    await slurm('sbatch', options, this.#script(template, folder, isPermanent));
   }
 
   /** The worker takes the place of the shell, so that it hears what Slurm tells the job. */
-  #script(template: Template, folder: string, isStanding: boolean): string {
+  #script(template: Template, folder: string, isPermanent: boolean): string {
     const { fleet, command } = this.#start;
     const name = workerName(fleet.name, template.name, '');
-    const words = [...command, ...workerArguments(this.#start, template, isStanding)].map(quoted);
+    const words = [...command, ...workerArguments(this.#start, template, isPermanent)].map(quoted);
     const place = '"$SLURM_ARRAY_TASK_ID"';
     return [
       '#!/bin/sh',

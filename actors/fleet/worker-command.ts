@@ -24,8 +24,8 @@ export function placeIn(fleet: string, template: string, name: string | null): n
 /** Where the workers of a template have their directories and logs. */
 export const folderOf = ({ state }: Fleet, { name }: Template): string => join(state, name);
 
-/** What a worker of a place is started with. @param isStanding whether it stays without work */
-export function workerArguments({ flags }: WorkerStart, template: Template, isStanding: boolean): string[] {
+/** What a worker of a place is started with. @param isPermanent whether it stays without work */
+export function workerArguments({ flags }: WorkerStart, template: Template, isPermanent: boolean): string[] {
   const { slots, memory_gb, gpus, labels, idle, walltime, ending, worker } = template;
   return [
     ...flags,
@@ -33,7 +33,7 @@ export function workerArguments({ flags }: WorkerStart, template: Template, isSt
     ...(memory_gb === null ? [] : ['--memory-gb', String(memory_gb)]),
     ...Object.entries(labels).flatMap(([key, value]) => ['--labels', `${key}=${value}`]),
     ...(walltime === null ? [] : ['--drain-seconds', String(ending)]),
-    ...(isStanding ? [] : ['--idle-exit', String(idle)]),
+    ...(isPermanent ? [] : ['--idle-exit', String(idle)]),
     ...worker,
   ];
 }

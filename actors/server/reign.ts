@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type Actor, createActor } from 'xstate';
-import type { Standing } from '../../gateway/standing.ts';
+import type { Leadership } from '../../gateway/leadership.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import { type Leader, type ReignEvent, reignMachine } from '../../machines/reign.ts';
 import type { Candidate, StoreSight } from './store/candidate.ts';
@@ -16,7 +16,7 @@ const WORDS = {
 const SIGHT_MS = 5_000;
 
 /** A server's own reign: its statechart, driven by what happens to the store, and what that means for those who ask. */
-export class Reign implements Candidate, Standing {
+export class Reign implements Candidate, Leadership {
   readonly #log: Logger;
   readonly #actor: Actor<typeof reignMachine> = createActor(reignMachine).start();
   readonly #end = new AbortController();

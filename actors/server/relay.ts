@@ -1,7 +1,7 @@
 import type { Backend, EventSource, InspectionSource } from '../../gateway/backend.ts';
+import { LeaderOnly } from '../../gateway/leadership.ts';
 import type { MessageOf, MessageType, ReplyOf } from '../../gateway/messages.ts';
 import { Metrics } from '../../gateway/metrics/metrics.ts';
-import { LeaderOnly } from '../../gateway/standing.ts';
 import type { Reign } from './reign.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { replyOf } from '../../gateway/client/replies.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
-import { standingOf } from '../../machines/worker/standing.ts';
+import { conditionOf } from '../../machines/worker/condition.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { clientUsage } from '../cli/usage.ts';
@@ -79,7 +79,7 @@ const withheld = (workers: WorkerView[]): string[] =>
     const { name, id, suspended, drained } = worker;
     const called = plain(name ?? id);
     return [
-      ...(standingOf(worker) === 'suspended' ? [`${called} is suspended: ${plain(suspended ?? '')}`] : []),
+      ...(conditionOf(worker) === 'suspended' ? [`${called} is suspended: ${plain(suspended ?? '')}`] : []),
       ...(drained ? [`${called} is given no tasks: ${drainWords(drained)}`] : []),
     ];
   });

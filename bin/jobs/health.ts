@@ -1,5 +1,5 @@
 import type { WorkerView } from '../../machines/schema/views.ts';
-import { standingOf } from '../../machines/worker/standing.ts';
+import { conditionOf } from '../../machines/worker/condition.ts';
 import { bytes, duration } from '../terminal/format.ts';
 import type { Series } from './series.ts';
 
@@ -150,7 +150,7 @@ function clocks({ clocks, roundTrip }: Examined): Finding[] {
 }
 
 function workers({ workers, metrics }: Examined): Finding[] {
-  const by = (standing: string) => workers.filter((worker) => standingOf(worker) === standing);
+  const by = (condition: string) => workers.filter((worker) => conditionOf(worker) === condition);
   const alive = by('alive');
   const queued = metrics.value('jq_tasks', { status: 'queued' }) ?? 0;
   const slots = alive.reduce((sum, worker) => sum + worker.slots_total, 0);
@@ -205,7 +205,7 @@ function versions({ version, ownVersion, workers }: Examined): Finding[] {
         'update the older of the two',
       ),
     );
-  const others = workers.filter((worker) => worker.version_divergent && standingOf(worker) === 'alive');
+  const others = workers.filter((worker) => worker.version_divergent && conditionOf(worker) === 'alive');
   if (others.length > 0)
     findings.push(
       warning(

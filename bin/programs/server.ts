@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { BackupSchedule } from '../../actors/server/backup/schedule.ts';
-import { Contender } from '../../actors/server/contender.ts';
+import { FailoverBackend } from '../../actors/server/failover-backend.ts';
 import type { Receiver } from '../../actors/server/notify/post.ts';
 import { systemClock } from '../../actors/shared/clock.ts';
 import { setPrivateUmask } from '../../actors/shared/file-modes.ts';
@@ -123,8 +123,8 @@ function openCluster(
   log: Logger,
   schedule: BackupSchedule | undefined,
   notify: Receiver | undefined,
-): Promise<Contender> {
-  return Contender.begin({
+): Promise<FailoverBackend> {
+  return FailoverBackend.begin({
     stateDir: config.state,
     objects: config.objects,
     presign: config.presign,
@@ -150,12 +150,12 @@ function openCluster(
 function openGateway(
   config: ServerConfig,
   log: Logger,
-  cluster: Contender,
+  cluster: FailoverBackend,
   auth: Credentials,
 ): Promise<Gateway> {
   return startGateway({
     backend: cluster.backend,
-    standing: cluster.standing,
+    leadership: cluster.leadership,
     host: config.host,
     port: config.port,
     transport: config.transport,

@@ -1,6 +1,6 @@
 import { JOB_STATUSES, TASK_STATUSES } from '../../machines/schema/statuses.ts';
 import type { JobStatus, JobView, TaskStatus, WorkerView } from '../../machines/schema/views.ts';
-import { type Standing, standingOf } from '../../machines/worker/standing.ts';
+import { type Condition, conditionOf } from '../../machines/worker/condition.ts';
 import { type ClusterSnapshot, throughput } from '../jobs/cluster-snapshot.ts';
 import { bar, sparkline } from './bar.ts';
 import { ago, bestOf, clock } from './format.ts';
@@ -82,7 +82,7 @@ function numbers(
     ['tasks', counts(stats.tasks_by_status, TASK_STATUSES, output)],
     [
       'workers',
-      `${standings(workers, output)}   ${output.colours.cyan(bar(used / total, 10))} ` +
+      `${conditions(workers, output)}   ${output.colours.cyan(bar(used / total, 10))} ` +
         `${used} of ${total} slots in use`,
     ],
     ['ended', ended],
@@ -91,10 +91,10 @@ function numbers(
 }
 
 /** How many workers stand how; of those that live, apart which ask for no tasks. */
-function standings(workers: WorkerView[], { colours }: Output): string {
-  const count = (...of: Standing[]) => workers.filter((worker) => of.includes(standingOf(worker))).length;
-  const idle = (['suspended', 'draining', 'drained'] as const).filter((standing) => count(standing) > 0);
-  const apart = idle.map((standing) => colours.yellow(`${count(standing)} ${standing}`)).join(', ');
+function conditions(workers: WorkerView[], { colours }: Output): string {
+  const count = (...of: Condition[]) => workers.filter((worker) => of.includes(conditionOf(worker))).length;
+  const idle = (['suspended', 'draining', 'drained'] as const).filter((condition) => count(condition) > 0);
+  const apart = idle.map((condition) => colours.yellow(`${count(condition)} ${condition}`)).join(', ');
   const stopped = count('stopped') > 0 ? `, ${count('stopped')} stopped` : '';
   const alive = count('alive', 'suspended', 'draining', 'drained');
   return `${alive} alive${apart === '' ? '' : ` (${apart})`}, ${count('dead')} dead${stopped}`;
@@ -196,7 +196,7 @@ function workerTable({ workers, at }: ClusterSnapshot, room: number, output: Out
   ];
   // Those that work first, then those that wait, then the dead, and last those that ended as they should.
   const rank = (worker: WorkerView) =>
-    worker.status === 'alive' ? (worker.slots_used > 0 ? 0 : 1) : standingOf(worker) === 'dead' ? 2 : 3;
+    worker.status === 'alive' ? (worker.slots_used > 0 ? 0 : 1) : conditionOf(worker) === 'dead' ? 2 : 3;
   const rows = [...workers]
     .sort((a, b) => rank(a) - rank(b) || b.last_seen_at - a.last_seen_at)
     .map((worker) => [

@@ -1,5 +1,5 @@
 import type { JobStatus, JobView, TaskStatus, WorkerStatus } from '../../machines/schema/views.ts';
-import { standingOf } from '../../machines/worker/standing.ts';
+import { conditionOf } from '../../machines/worker/condition.ts';
 import type { Colours } from './output.ts';
 
 /** A status in the colour that it has everywhere. */
@@ -22,10 +22,12 @@ export function styled(status: JobStatus | TaskStatus | WorkerStatus, colours: C
 }
 
 /** How a worker stands, in its colour. */
-export function workerState(worker: Parameters<typeof standingOf>[0], colours: Colours): string {
-  const standing = standingOf(worker);
-  if (standing === 'stopped') return colours.dim(standing);
-  return standing === 'alive' || standing === 'dead' ? styled(standing, colours) : colours.yellow(standing);
+export function workerState(worker: Parameters<typeof conditionOf>[0], colours: Colours): string {
+  const condition = conditionOf(worker);
+  if (condition === 'stopped') return colours.dim(condition);
+  return condition === 'alive' || condition === 'dead'
+    ? styled(condition, colours)
+    : colours.yellow(condition);
 }
 
 /** How a job stands. One that succeeded with failed tasks says so, and is not green. */

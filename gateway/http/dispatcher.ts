@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
+import { LeaderOnly, type Leadership } from '../leadership.ts';
 import type { HttpMetrics } from '../metrics/http-metrics.ts';
-import { LeaderOnly, type Standing } from '../standing.ts';
 import { type StreamOpener, upgradeToStream } from '../streams/upgrade.ts';
 import type { Incoming } from '../transport/transport.ts';
 import type { Page } from '../ui/page-response.ts';
@@ -24,7 +24,7 @@ import type { Service } from './service.ts';
 interface Parts {
   admission: AdmissionControl;
   /** Whether this server leads, and who does otherwise. */
-  standing: Standing;
+  leadership: Leadership;
   forwarder: Forwarder;
   handshake: Handshake;
   origins: OriginPolicy;
@@ -101,7 +101,7 @@ export class Dispatcher implements ExchangeObserver {
     if ('error' in admission) return this.#refuse(exchange, admission);
     if ('allow' in admission) return this.#allow(exchange, admission);
     exchange.grant = { principal: admission.principal, right: admission.endpoint.route.right };
-    if (this.#parts.standing.leads) return this.#serve(exchange, admission);
+    if (this.#parts.leadership.leads) return this.#serve(exchange, admission);
     return this.#serveBeside(exchange, admission);
   }
 
@@ -121,14 +121,14 @@ export class Dispatcher implements ExchangeObserver {
 
   /** Another server leads: it is asked for what changes something, and for what it alone knows. */
   async #serveBeside(exchange: Exchange, admitted: Admitted): Promise<void> {
-    const { forwarder, standing } = this.#parts;
+    const { forwarder, leadership } = this.#parts;
     if (!reads(exchange.head.method)) return forwarder.forward(exchange);
     try {
       await this.#serve(exchange, admitted);
     } catch (fault) {
       if (!(fault instanceof LeaderOnly)) throw fault;
       // What its actors do is told by each server itself.
-      if (admitted.endpoint.route.kind === 'stream') throw standing.refusal;
+      if (admitted.endpoint.route.kind === 'stream') throw leadership.refusal;
       await forwarder.forward(exchange);
     }
   }

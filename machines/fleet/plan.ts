@@ -59,7 +59,7 @@ export interface TemplatePlan {
   /** Places for which allocations are asked. */
   ask: number[];
   /** How many of those, the first, stay without work. */
-  standing: number;
+  permanent: number;
   /** Allocations that wait and are given up: nobody has needed them for a while. */
   withdraw: Allocation[];
   surplus: boolean;
@@ -165,8 +165,8 @@ class Draft {
 
   plan(now: number): TemplatePlan {
     const { template, context } = this.facts;
-    const standing = Math.min(this.room, Math.max(0, template.min - this.own.length - this.asked));
-    const ask = this.#freePlaces(this.asked + standing);
+    const permanent = Math.min(this.room, Math.max(0, template.min - this.own.length - this.asked));
+    const ask = this.#freePlaces(this.asked + permanent);
     const waiting = this.own.filter(({ state }) => state === 'waiting');
     const idle = this.supply.filter(({ allocation, isUsed }) => allocation.state === 'waiting' && !isUsed);
     const mayGo = Math.max(0, this.own.length - template.min);
@@ -176,7 +176,7 @@ class Draft {
     return {
       ...{ name: template.name, running: this.own.length - waiting.length, waiting: waiting.length },
       ...{ wanted: this.wanted, coming: this.coming, ask },
-      standing: Math.max(0, Math.min(ask.length, template.min - this.own.length)),
+      permanent: Math.max(0, Math.min(ask.length, template.min - this.own.length)),
       withdraw: isOver ? surplus : [],
       surplus: surplus.length > 0,
       why: this.#why(now),

@@ -32,11 +32,11 @@ async function assertReplayed(client: ClusterClient, id: string): Promise<World>
   assert.ok(begin);
   const world = new World({ job: { id, context: begin }, tasks: new Map() }, all);
   assert.equal(world.fault, null, JSON.stringify(world.fault?.event));
-  const standing = world.standing('job', id);
-  assert.ok(standing);
+  const snapshot = world.snapshot('job', id);
+  assert.ok(snapshot);
   const [told, committed] = [stepsOf(world.messages, id).at(-1)?.to, stateId('job', now.value)];
   assert.ok(told && `${committed}.`.startsWith(`${told}.`), `${told} ${committed}`);
-  assertKnown(standing.context, now.context, 'the job');
+  assertKnown(snapshot.context, now.context, 'the job');
   for (const { id: taskId } of (await client.call('listJobTasks', { params: { id }, query: {} })) as {
     id: string;
   }[]) {
@@ -46,7 +46,7 @@ async function assertReplayed(client: ClusterClient, id: string): Promise<World>
       all.filter(({ task_id }) => task_id === taskId),
     );
     assert.equal(alone.fault, null, JSON.stringify(alone.fault?.event));
-    const end = alone.standing('task', taskId);
+    const end = alone.snapshot('task', taskId);
     if (!end) continue;
     const isStopping = stateId('task', task.value) === 'task.running.stopping';
     assert.equal(
@@ -190,7 +190,7 @@ describe('the past of an actor, made to happen again by its machine', () => {
       gap,
     );
     assert.equal(world.fault?.event.type, 'task_completed');
-    assert.equal(world.standing('job', id), null);
+    assert.equal(world.snapshot('job', id), null);
   });
 
   it('knows nothing of what a job that selects knew, and says so', async () => {

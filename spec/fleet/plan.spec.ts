@@ -116,19 +116,16 @@ describe('what a fleet asks for', () => {
     assert.deepEqual(asks({ groups: [wanted(5)], templates: [trying] }), { cpu: [1] });
     const allocations = [allocation(2, { state: 'waiting' })];
     assert.deepEqual(asks({ groups: [wanted(5)], templates: [trying], allocations }), { cpu: [] });
-    const [, other] = plan({
-      groups: [wanted(2)],
-      templates: [paused, facts({ name: 'other' })],
-    }).templates;
+    const [, other] = plan({ groups: [wanted(2)], templates: [paused, facts({ name: 'other' })] }).templates;
     assert.deepEqual(other?.ask, [1, 2], 'others step in');
   });
 
   it('holds as many as a template is to have at least, which stay without work', () => {
     const templates = [facts({ min: 2 })];
     const [first] = plan({ templates }).templates;
-    assert.deepEqual([first?.ask, first?.standing], [[1, 2], 2]);
+    assert.deepEqual([first?.ask, first?.permanent], [[1, 2], 2]);
     const [more] = plan({ templates, groups: [wanted(3)] }).templates;
-    assert.deepEqual([more?.ask, more?.standing], [[1, 2, 3], 2]);
+    assert.deepEqual([more?.ask, more?.permanent], [[1, 2, 3], 2]);
     assert.deepEqual(asks({ templates, allocations: [allocation(1), allocation(7)] }), { cpu: [] });
   });
 });

@@ -53,7 +53,7 @@ describe('a fleet in Slurm, for minutes', requires('slurm'), () => {
         const start = { fleet: hand.fleet, command: WORKER, flags: ['--server', hand.server.url] };
         const [template] = hand.fleet.templates;
         assert.ok(template);
-        await new SlurmEngine(start).ask(template, { places: [1, 2], standing: 0 });
+        await new SlurmEngine(start).ask(template, { places: [1, 2], permanent: 0 });
         while (!(await hand.have(MANY))) await delay(50);
       });
       await slurm.clear();

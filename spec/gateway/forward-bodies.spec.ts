@@ -26,13 +26,13 @@ describe('the body of a request that is sent on', () => {
       bodies.push(await textOf(request));
       response.end('{}');
     });
-    const { gateway, standing } = await standbyOf(t, first.url);
+    const { gateway, leadership } = await standbyOf(t, first.url);
     const raw = await RawConnection.open(gateway.port);
     t.after(() => raw.close());
     raw.head(CANCEL, { 'Content-Type': 'application/json', 'Content-Length': '9' });
     raw.write('{"a"');
     await until('the first to refuse it', () => refused > 0);
-    standing.now(next.url);
+    leadership.now(next.url);
     await until('the next to be asked', () => next.requests.length > 0);
     raw.write(':"b"}');
     assert.equal((await raw.answer()).status, 200);

@@ -47,9 +47,9 @@ describe('a server that stands by, and the one that leads, with TLS', requires('
     const authority = await Authority.make(t);
     const [both, another] = [await authority.certify('both'), await authority.certify('another')];
     const leader = await leaderThat(t, json(200, {}), both);
-    const { gateway, standing } = await standbyOf(t, leader.url, both);
+    const { gateway, leadership } = await standbyOf(t, leader.url, both);
     assert.equal(await cancel(gateway), 200);
-    standing.now((await leaderThat(t, json(200, {}), another)).url);
+    leadership.now((await leaderThat(t, json(200, {}), another)).url);
     assert.equal(await cancel(gateway), 503);
   });
 

@@ -51,8 +51,8 @@ describe('what a server that stands by sends on', () => {
   });
 
   test('is not sent on once more: what has the mark is refused', async (t) => {
-    const { gateway, standing } = await standbyOf(t, null);
-    standing.now(gateway.url);
+    const { gateway, leadership } = await standbyOf(t, null);
+    leadership.now(gateway.url);
     const answer = await cancel(gateway);
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
     assert.equal(((await answer.json()) as { code: string }).code, 'standing_by');
@@ -60,11 +60,11 @@ describe('what a server that stands by sends on', () => {
 
   test('waits for somebody to lead, and is refused where nobody does', async (t) => {
     const leader = await serverThat(t, json(200, { ok: true }));
-    const { gateway, standing } = await standbyOf(t, null);
+    const { gateway, leadership } = await standbyOf(t, null);
     const asked = cancel(gateway);
-    standing.now(leader.url);
+    leadership.now(leader.url);
     assert.equal((await asked).status, 200);
-    standing.now(null);
+    leadership.now(null);
     const answer = await cancel(gateway);
     assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
   });
@@ -83,10 +83,10 @@ describe('what a server that stands by sends on', () => {
       request.resume().on('end', () => draining(request, response));
     });
     for (const first of [gone, ending]) {
-      const { gateway, standing } = await standbyOf(t, first.url);
+      const { gateway, leadership } = await standbyOf(t, first.url);
       const asked = cancel(gateway, { body: '{"a":1}' });
       if (first === ending) await until('the first to refuse it', () => refused > 0);
-      standing.now(next.url);
+      leadership.now(next.url);
       assert.equal((await asked).status, 200);
     }
     assert.deepEqual(bodies, ['{"a":1}', '{"a":1}']);
@@ -96,12 +96,12 @@ describe('what a server that stands by sends on', () => {
     const first = await leaderThat(t, (request) => request.socket.destroy());
     const silent = await leaderThat(t, (request) => void request.resume());
     const next = await serverThat(t, json(200, {}));
-    const { gateway, standing } = await standbyOf(t, first.url);
+    const { gateway, leadership } = await standbyOf(t, first.url);
     await assert.rejects(cancel(gateway));
-    standing.now(silent.url);
+    leadership.now(silent.url);
     const lost = assert.rejects(cancel(gateway));
     await until('the silent one to be asked', () => silent.requests.length > 0);
-    standing.now(next.url);
+    leadership.now(next.url);
     await lost;
     assert.deepEqual([first.requests.length, silent.requests.length, next.asked], [1, 1, []]);
   });
@@ -109,10 +109,10 @@ describe('what a server that stands by sends on', () => {
   test('is asked of the next one where the answer to a question was lost', async (t) => {
     const first = await leaderThat(t, (request) => request.socket.destroy());
     const next = await serverThat(t, json(200, {}));
-    const { gateway, standing } = await standbyOf(t, first.url);
+    const { gateway, leadership } = await standbyOf(t, first.url);
     const asked = demand(gateway);
     await until('the first to be asked', () => first.requests.length > 0);
-    standing.now(next.url);
+    leadership.now(next.url);
     assert.equal((await asked).status, 200);
   });
 

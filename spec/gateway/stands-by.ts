@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { LeaderOnly, type Standing } from '../../gateway/standing.ts';
+import { LeaderOnly, type Leadership } from '../../gateway/leadership.ts';
 import { readTls, type TlsFiles } from '../../gateway/transport/tls.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import { gatewayFor } from './support.ts';
 
 /** One that stands by, for whom the test says who leads. */
-class StandsBy implements Standing {
+class StandsBy implements Leadership {
   leads = false;
   leader: { url: string } | null = null;
   readonly refusal = new ClusterError('standing_by', 'this server stands by, and cannot ask');
@@ -26,14 +26,14 @@ class StandsBy implements Standing {
 }
 
 export async function standbyOf(t: TestContext, leader: string | null, tls?: TlsFiles) {
-  const standing = new StandsBy();
-  standing.now(leader);
-  const gateway = await gatewayFor({ standing, ...(tls && { tls }) });
+  const leadership = new StandsBy();
+  leadership.now(leader);
+  const gateway = await gatewayFor({ leadership, ...(tls && { tls }) });
   gateway.cluster.reads.demand = async () => {
     throw new LeaderOnly();
   };
   t.after(() => gateway.stop());
-  return { gateway, standing };
+  return { gateway, leadership };
 }
 
 /**

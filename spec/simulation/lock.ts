@@ -1,6 +1,6 @@
 import type { Client, Pool } from 'pg';
 import { Database } from '../../actors/server/store/postgres/connect.ts';
-import { endSession, holderOf, TURNS, WAITS } from '../../actors/server/store/postgres/leadership.ts';
+import { endSession, holderOf, TURNS, WAITS } from '../../actors/server/store/postgres/lock.ts';
 import { PRESENCE } from '../../actors/server/store/postgres/presence.ts';
 
 /** Sessions in which turns are written, by the numbers of their processes. */

@@ -9,7 +9,7 @@ import type { Client } from 'pg';
 import { WebSocket } from 'ws';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { Database } from '../../actors/server/store/postgres/connect.ts';
-import { releaseLock, tryLock, WAITS } from '../../actors/server/store/postgres/leadership.ts';
+import { releaseLock, tryLock, WAITS } from '../../actors/server/store/postgres/lock.ts';
 import type { StartError } from '../../machines/protocol/start-error.ts';
 import { SupersededError } from '../../machines/protocol/superseded-error.ts';
 import { job } from '../support/cluster.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { Database } from '../../actors/server/store/postgres/connect.ts';
-import { WRITING } from '../../actors/server/store/postgres/leader.ts';
+import { WRITING } from '../../actors/server/store/postgres/turn-sessions.ts';
 import { turnStatement } from '../../actors/server/store/postgres/turn-sql.ts';
 import type { JobRow } from '../../actors/server/store/rows.ts';
 import { LIST_NAMES, LISTS } from '../../actors/server/store/turn-sql.ts';

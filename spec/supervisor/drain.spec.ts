@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
-import { standingOf } from '../../machines/worker/standing.ts';
+import { conditionOf } from '../../machines/worker/condition.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
@@ -9,14 +9,14 @@ import { until } from '../support/until.ts';
 const viewOf = async (cluster: TestCluster, id: string) =>
   (await cluster.seen.workers()).find((worker) => worker.id === id);
 
-const standing = async (cluster: TestCluster, id: string) => {
+const condition = async (cluster: TestCluster, id: string) => {
   const view = await viewOf(cluster, id);
-  return view && standingOf(view);
+  return view && conditionOf(view);
 };
 
 /** What time has done is seen when it is committed. */
 const becomes = (cluster: TestCluster, id: string, word: string) =>
-  until(`the worker is ${word}`, async () => (await standing(cluster, id)) === word);
+  until(`the worker is ${word}`, async () => (await condition(cluster, id)) === word);
 
 const isQueued = (cluster: TestCluster, id: string) =>
   until('the task is queued', async () => (await cluster.onlyTask(id)).status === 'queued');
@@ -34,14 +34,14 @@ describe('a worker that an operator drains', () => {
     const task = await worker.run();
     const asked = worker.lease(1, 30);
     await cluster.drain(worker.id);
-    assert.equal(await standing(cluster, worker.id), 'draining');
+    assert.equal(await condition(cluster, worker.id), 'draining');
     const { id } = await cluster.submit();
     assert.deepEqual((await cluster.onlyTask(id)).waiting_for, [
       { requirement: 'drained', workers_missing: 1 },
     ]);
     assert.deepEqual(await worker.lease(2), []);
     await worker.complete(task);
-    assert.equal(await standing(cluster, worker.id), 'drained');
+    assert.equal(await condition(cluster, worker.id), 'drained');
     assert.equal((await cluster.onlyTask(id)).status, 'queued');
     assert.deepEqual(await workerEvents(cluster), [
       'worker_registered',
@@ -54,7 +54,7 @@ describe('a worker that an operator drains', () => {
       [(await cluster.onlyTask(id)).id],
       'what it asked for before it was drained it is given when it is resumed',
     );
-    assert.equal(await standing(cluster, worker.id), 'alive');
+    assert.equal(await condition(cluster, worker.id), 'alive');
   });
 
   for (const [end, finish] of Object.entries({
@@ -90,9 +90,9 @@ describe('a worker that an operator drains', () => {
     await cluster.clock.advance(46);
     await becomes(cluster, worker.id, 'dead');
     await worker.heartbeat([]);
-    assert.equal(await standing(cluster, worker.id), 'drained');
+    assert.equal(await condition(cluster, worker.id), 'drained');
     await worker.heartbeat([], 0, undefined, 'stopped');
-    assert.equal(await standing(cluster, worker.id), 'stopped');
+    assert.equal(await condition(cluster, worker.id), 'stopped');
     await cluster.restart();
     await cluster.register({ worker_id: worker.id });
     assert.deepEqual(await worker.lease(), []);
@@ -113,12 +113,12 @@ describe('a worker that an operator drains', () => {
     await cluster.drain(worker.id);
     await cluster.restart();
     await worker.heartbeat([]);
-    assert.equal(await standing(cluster, worker.id), 'drained');
+    assert.equal(await condition(cluster, worker.id), 'drained');
     await cluster.clock.advance(46);
     await becomes(cluster, worker.id, 'dead');
     await cluster.resume(worker.id);
     await worker.heartbeat([]);
-    assert.equal(await standing(cluster, worker.id), 'alive');
+    assert.equal(await condition(cluster, worker.id), 'alive');
   });
 
   test('is drained also when it dies before it has finished: with the last lease that expires', async (t) => {
@@ -173,11 +173,11 @@ describe('the time of a drain', () => {
     await worker.start(running);
     await cluster.drain(worker.id, 30);
     await cluster.clock.advance(29);
-    assert.equal(await standing(cluster, worker.id), 'draining');
+    assert.equal(await condition(cluster, worker.id), 'draining');
     const beat = worker.heartbeat([leased, running], 5);
     await cluster.clock.advance(2);
     assert.deepEqual((await beat).cancel_task_ids.sort(), [leased.task_id, running.task_id].sort());
-    assert.equal(await standing(cluster, worker.id), 'drained');
+    assert.equal(await condition(cluster, worker.id), 'drained');
     for (const { id } of jobs) {
       const task = await cluster.onlyTask(id);
       assert.deepEqual([task.status, task.attempt, task.max_attempts], ['queued', 1, 3]);
@@ -197,7 +197,7 @@ describe('the time of a drain', () => {
     await worker.run();
     await cluster.drain(worker.id, 0);
     assert.equal((await cluster.onlyTask(id)).status, 'queued');
-    assert.equal(await standing(cluster, worker.id), 'drained');
+    assert.equal(await condition(cluster, worker.id), 'drained');
   });
 
   test('goes on, or is over, when the server is started anew', async (t) => {
@@ -250,7 +250,7 @@ describe('the time of a drain', () => {
     delete cluster.faults.beforeCommit;
     await cluster.clock.advance(2);
     await isQueued(cluster, id);
-    assert.equal(await standing(cluster, worker.id), 'drained');
+    assert.equal(await condition(cluster, worker.id), 'drained');
   });
 
   test('ends nothing when it was lifted, and counts anew when it is ordered anew', async (t) => {
@@ -318,7 +318,7 @@ describe('a worker that an operator removes', () => {
     await assert.rejects(cluster.drain(worker.id), refused('store_unavailable'));
     delete cluster.faults.beforeCommit;
     await cluster.clock.advance(2);
-    assert.equal(await standing(cluster, worker.id), 'stopped');
+    assert.equal(await condition(cluster, worker.id), 'stopped');
     assert.equal((await viewOf(cluster, worker.id))?.drained, null);
     await cluster.remove(worker.id);
     assert.equal(await viewOf(cluster, worker.id), undefined);

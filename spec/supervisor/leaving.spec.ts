@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { atWork, job, TestCluster, withWorker } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 
-const standing = async (worker: TestWorker) => {
+const condition = async (worker: TestWorker) => {
   const { status, leaving } = await worker.view();
   return [status, leaving];
 };
@@ -12,17 +12,17 @@ describe('a worker that is leaving', () => {
   test('is draining while it finishes its tasks, then stopped at once, and never counts as silent', async (t) => {
     const { cluster, worker, task } = await atWork(t);
     const active = [{ task_id: task.task_id, attempt: task.attempt }];
-    assert.deepEqual(await standing(worker), ['alive', null]);
+    assert.deepEqual(await condition(worker), ['alive', null]);
     await worker.heartbeat(active, 0, undefined, 'draining');
     await worker.heartbeat(active, 0, undefined, 'draining');
-    assert.deepEqual(await standing(worker), ['alive', 'draining']);
+    assert.deepEqual(await condition(worker), ['alive', 'draining']);
     await cluster.restart();
-    assert.deepEqual(await standing(worker), ['alive', 'draining']);
+    assert.deepEqual(await condition(worker), ['alive', 'draining']);
     await worker.complete(task);
     await worker.heartbeat([], 0, undefined, 'stopped');
-    assert.deepEqual(await standing(worker), ['dead', 'stopped']);
+    assert.deepEqual(await condition(worker), ['dead', 'stopped']);
     await cluster.restart();
-    assert.deepEqual(await standing(worker), ['dead', 'stopped']);
+    assert.deepEqual(await condition(worker), ['dead', 'stopped']);
     const stats = await cluster.port.reads.stats();
     assert.deepEqual([stats.workers_alive, stats.workers_dead], [0, 1]);
     const types = (await cluster.eventTypes()).filter((type) => type.startsWith('worker_'));
@@ -46,10 +46,10 @@ describe('a worker that is leaving', () => {
     const { cluster, worker } = await withWorker(t);
     await worker.heartbeat([], 0, undefined, 'draining');
     await worker.heartbeat([]);
-    assert.deepEqual(await standing(worker), ['alive', null]);
+    assert.deepEqual(await condition(worker), ['alive', null]);
     await worker.heartbeat([], 0, undefined, 'stopped');
     await cluster.register({ worker_id: worker.id });
-    assert.deepEqual(await standing(worker), ['alive', null]);
+    assert.deepEqual(await condition(worker), ['alive', null]);
     await worker.heartbeat([], 0, 'its disk is full', 'draining');
     const { suspended, leaving } = await worker.view();
     assert.deepEqual([suspended, leaving], ['its disk is full', 'draining']);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gateway/backend.ts';
-import { LeaderOnly } from '../../../gateway/standing.ts';
+import { LeaderOnly } from '../../../gateway/leadership.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { DirectPut } from '../../../machines/schema/direct-upload.ts';
 import { Claims } from './claims.ts';

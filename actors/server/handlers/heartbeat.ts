@@ -26,7 +26,7 @@ export const heartbeat: Handler<'heartbeat'> = {
     const { longPolls, settings, clock } = turn.core;
     touch(turn, worker);
     for (const task of worker.held) cancelAhead(turn, task);
-    takeStanding(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
+    takeCondition(turn, worker, suspended?.slice(0, LONGEST_REASON) || null, leaving);
     // A newer heartbeat releases an older one, which then knows nothing to stop.
     const older = longPolls.takeHeartbeat(turn, worker_id);
     if (older) turn.afterCommit(() => older.answer({ ok: true, cancel_task_ids: [] }));
@@ -45,7 +45,7 @@ export const heartbeat: Handler<'heartbeat'> = {
 };
 
 /** Whether it asks for tasks. While the store is away, a later heartbeat tells. */
-function takeStanding(turn: Turn, worker: WorkerCell, reason: string | null, leaving?: Leaving): void {
+function takeCondition(turn: Turn, worker: WorkerCell, reason: string | null, leaving?: Leaving): void {
   if (turn.inMemory) return;
   if (reason === null && leaving === undefined) {
     // Nearly all ask anyway, and nothing is sent to those with every heartbeat.

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../../gateway/metrics/metrics.ts';
-import { standingOf } from '../../../machines/worker/standing.ts';
+import { conditionOf } from '../../../machines/worker/condition.ts';
 import type { Core } from '../core.ts';
 import type { WorkerRow } from '../store/rows.ts';
 
@@ -8,8 +8,8 @@ type State = (typeof STATES)[number];
 
 /** How a worker that lives stands, the state of its chart below that. */
 function stateOf(row: Readonly<WorkerRow>): State {
-  const standing = standingOf(row);
-  return standing === 'alive' ? ((row.state ?? 'idle') as State) : (standing as State);
+  const condition = conditionOf(row);
+  return condition === 'alive' ? ((row.state ?? 'idle') as State) : (condition as State);
 }
 
 /** Workers and their slots. */
@@ -41,7 +41,7 @@ export function workerMetrics(
       for (const row of living()) {
         const free = Math.max(0, row.slots_total - row.slots_used);
         counts.used += row.slots_used;
-        counts[standingOf(row) === 'alive' ? 'free' : 'withheld'] += free;
+        counts[conditionOf(row) === 'alive' ? 'free' : 'withheld'] += free;
       }
       for (const [state, count] of Object.entries(counts)) tell(count, { state });
     },

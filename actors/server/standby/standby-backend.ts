@@ -1,6 +1,6 @@
 import type { Backend, Blobs, EventSource } from '../../../gateway/backend.ts';
+import { LeaderOnly } from '../../../gateway/leadership.ts';
 import type { Metrics } from '../../../gateway/metrics/metrics.ts';
-import { LeaderOnly } from '../../../gateway/standing.ts';
 import { systemClock } from '../../shared/clock.ts';
 import type { BackendOptions } from '../backend.ts';
 import { BlobStore } from '../blobs/blob-store.ts';

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gateway/backend.ts';
-import { LeaderOnly } from '../../../gateway/standing.ts';
+import { LeaderOnly } from '../../../gateway/leadership.ts';
 
 /**
  * The bytes of artifacts, for a server that stands by: it reads them where they lie, takes none, and says of none that they are lost.

@@ -1,5 +1,5 @@
 import type { Reads, TaskQuery } from '../../../gateway/backend.ts';
-import { LeaderOnly } from '../../../gateway/standing.ts';
+import { LeaderOnly } from '../../../gateway/leadership.ts';
 import { PACKAGE_VERSION } from '../../../gateway/version.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { hasEnded } from '../../../machines/schema/statuses.ts';

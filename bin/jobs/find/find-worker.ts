@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { referredTo } from '../../../machines/protocol/reference.ts';
-import { standingOf } from '../../../machines/worker/standing.ts';
+import { conditionOf } from '../../../machines/worker/condition.ts';
 import { usageError } from '../../cli/exit.ts';
 import { uniqueMatch } from './find-job.ts';
 
@@ -15,7 +15,7 @@ export async function workersNamed(client: ClusterClient, texts: readonly string
   if (texts.every((text) => WHOLE_ID.test(text))) return [...new Set(texts)];
   const workers = await client.call('listWorkers');
   const ids = texts.map((text) => {
-    const found = uniqueMatch(text, 'worker', referredTo(text, workers), (worker) => standingOf(worker));
+    const found = uniqueMatch(text, 'worker', referredTo(text, workers), (worker) => conditionOf(worker));
     if (found !== undefined) return found.id;
     throw usageError(`there is no worker '${text}'`, 'see them with: jqctl workers');
   });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
-import type { Standing } from '../../standing.ts';
+import type { Leadership } from '../../leadership.ts';
 import type { TlsFiles } from '../../transport/tls.ts';
 import type { Header } from '../reply/refusal.ts';
 import { sendStream } from '../reply/send-stream.ts';
@@ -16,13 +16,13 @@ const PATIENCE_MS = 5_000;
 /** Milliseconds until a leader that could not be reached is tried again, should it still be the one. */
 const AGAIN_MS = 500;
 
-type Leader = NonNullable<Standing['leader']>;
+type Leader = NonNullable<Leadership['leader']>;
 
 /** Why no answer is waited for any longer. */
 type Ended = 'superseded' | 'stopping';
 
 interface ForwarderOptions {
-  standing: Standing;
+  leadership: Leadership;
   tls: TlsFiles | undefined;
   /** What every answer of this server carries by itself. */
   headers: readonly Header[];
@@ -49,7 +49,7 @@ export class Forwarder {
     this.#options = options;
     this.#link = new LeaderLink(options.tls);
     this.#own = new Set(options.headers.map(([name]) => name.toLowerCase()));
-    this.#unwatch = options.standing.onChange(() => this.#changed());
+    this.#unwatch = options.leadership.onChange(() => this.#changed());
   }
 
   /**
@@ -57,7 +57,7 @@ export class Forwarder {
    * @throws ClusterError `standing_by` where nobody who leads was reached, `draining`; ClientGoneError
    */
   async forward(exchange: Exchange): Promise<void> {
-    if (exchange.head.headers[FORWARDED] !== undefined) throw this.#options.standing.refusal;
+    if (exchange.head.headers[FORWARDED] !== undefined) throw this.#options.leadership.refusal;
     // That of a question says nothing, and may be past by the time at which it turns out that only another server knows the answer.
     const body = !isRead(exchange) && hasBody(exchange.head) ? new KeptBody(exchange) : null;
     try {
@@ -99,17 +99,17 @@ export class Forwarder {
 
   /** @param failed who was asked in vain just now */
   async #find(failed: Leader | null, patience: { left: number }, exchange: Exchange): Promise<Leader> {
-    const { standing } = this.#options;
+    const { leadership } = this.#options;
     const since = performance.now();
     for (;;) {
       if (exchange.aborted) throw new ClientGoneError();
-      const { leader } = standing;
+      const { leader } = leadership;
       const waited = performance.now() - since;
       if (leader !== null && (leader !== failed || waited >= AGAIN_MS)) {
         patience.left -= waited;
         return leader;
       }
-      if (this.#isStopped || waited >= patience.left) throw standing.refusal;
+      if (this.#isStopped || waited >= patience.left) throw leadership.refusal;
       await this.#nextChange();
     }
   }
@@ -163,7 +163,7 @@ export class Forwarder {
   #changed(): void {
     this.#change?.come();
     // An earlier one that is stopped, or cut off, would keep them waiting.
-    const { leader } = this.#options.standing;
+    const { leader } = this.#options.leadership;
     for (const waiting of this.#waiting) if (waiting.leader !== leader) waiting.end('superseded');
   }
 

@@ -10,13 +10,14 @@ import { type Queries, type SqlText, textOf } from '../sql.ts';
 import type { Store, StoreHooks, StoreSize } from '../store.ts';
 import { REQUEST_SQL } from '../turn-sql.ts';
 import { Database } from './connect.ts';
+import { EpochOver } from './epochs.ts';
 import { asStoreFault, breaksConnection, isAway } from './faults.ts';
-import { Leader, type Session, WRITING } from './leader.ts';
-import { EpochOver, takeLock } from './leadership.ts';
+import { takeLock } from './lock.ts';
 import { assertUsable, migrate } from './migrate.ts';
 import { named } from './placeholders.ts';
 import { PooledQueries, storable } from './pooled-queries.ts';
 import { READING, ReadSessions } from './read-sessions.ts';
+import { type Session, TurnSessions, WRITING } from './turn-sessions.ts';
 import { NOTE_TURN, turnStatement } from './turn-sql.ts';
 
 /** Sessions that load rows for turns. */
@@ -29,14 +30,14 @@ export class PostgresStore implements Store {
   readonly reader: Queries;
   readonly queries: Queries;
   readonly pages: Queries;
-  readonly #leader: Leader;
+  readonly #turns: TurnSessions;
   readonly #reads: ReadSessions;
   readonly #loads: Pool;
   readonly #hooks: StoreHooks;
 
-  private constructor(database: Database, leader: Leader, hooks: StoreHooks) {
+  private constructor(database: Database, turns: TurnSessions, hooks: StoreHooks) {
     this.place = database.place;
-    this.#leader = leader;
+    this.#turns = turns;
     this.#hooks = hooks;
     this.#reads = new ReadSessions(database);
     this.queries = this.#reads.queries;
@@ -56,19 +57,19 @@ export class PostgresStore implements Store {
       await assertUsable(client, database.place);
       await migrate(client, database.place);
     };
-    const leader = await started(database.place, () =>
-      Leader.begin(database, prepare, candidate, hooks.beforeRenewal),
+    const turns = await started(database.place, () =>
+      TurnSessions.begin(database, prepare, candidate, hooks.beforeRenewal),
     );
-    return new PostgresStore(database, leader, hooks);
+    return new PostgresStore(database, turns, hooks);
   }
 
   get isInDoubt(): boolean {
-    return this.#leader.isInDoubt;
+    return this.#turns.isInDoubt;
   }
 
   async commit(changes: Changes): Promise<void> {
     await this.#hooks.beforeCommit?.();
-    await this.#leader.commit(({ client, epoch }, turn) =>
+    await this.#turns.commit(({ client, epoch }, turn) =>
       fitsOneStatement(changes)
         ? write(client, changes, [epoch, turn], 'whole')
         : writeInParts(client, changes, [epoch, turn]),
@@ -78,7 +79,7 @@ export class PostgresStore implements Store {
 
   async probe(): Promise<void> {
     await (this.#hooks.beforeProbe ?? this.#hooks.beforeCommit)?.();
-    await this.#leader.attempt(noteTurn);
+    await this.#turns.attempt(noteTurn);
   }
 
   load<Row>(table: Table<Row>, where: SqlText, ...params: unknown[]): Promise<Row[]> {
@@ -91,7 +92,7 @@ export class PostgresStore implements Store {
 
   /** Bytes are removed by the one that leads: what nobody names here may just have been put there by that one. */
   async names(sha256: string): Promise<boolean> {
-    return (await hasArtifactOf(this.queries, sha256)) || !(await this.#leader.leads(this.queries));
+    return (await hasArtifactOf(this.queries, sha256)) || !(await this.#turns.leads(this.queries));
   }
 
   letsGo(sha256: string): Promise<boolean> {
@@ -124,16 +125,16 @@ export class PostgresStore implements Store {
   }
 
   handOver(): Promise<void> {
-    return this.#leader.resign();
+    return this.#turns.resign();
   }
 
   endDoubt(): void {
-    this.#leader.end();
+    this.#turns.end();
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#reads.close(), this.#loads.end()]);
-    await this.#leader.close();
+    await this.#turns.close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Candidate } from '../candidate.ts';
-import { endSession, type Holder, holderOf, releaseLock, TURNS, tryLock, WAITS } from './leadership.ts';
+import { endSession, type Holder, holderOf, releaseLock, TURNS, tryLock, WAITS } from './lock.ts';
 import { type Beat, beatOf, isPresent } from './presence.ts';
 import { LEASE_MS, untilSilent } from './sessions.ts';
 

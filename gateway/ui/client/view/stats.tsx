@@ -1,5 +1,5 @@
 import type { BackupsView, ClusterStats, WorkerView } from '../../../../machines/schema/views.ts';
-import { standingOf } from '../../../../machines/worker/standing.ts';
+import { conditionOf } from '../../../../machines/worker/condition.ts';
 import { bytes, count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { LoadFault } from './parts/section.tsx';
@@ -103,9 +103,10 @@ function Pauses({ stats }: { stats: Pick<ClusterStats, 'paused'> }) {
 function gone(workers: readonly WorkerView[]): string {
   return ['dead', 'stopped']
     .map(
-      (standing) => [workers.filter((worker) => standingOf(worker) === standing).length, standing] as const,
+      (condition) =>
+        [workers.filter((worker) => conditionOf(worker) === condition).length, condition] as const,
     )
     .filter(([n]) => n > 0)
-    .map(([n, standing]) => `${count(n)} ${standing}`)
+    .map(([n, condition]) => `${count(n)} ${condition}`)
     .join(', ');
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { WorkerView } from '../../../../machines/schema/views.ts';
-import { standingOf } from '../../../../machines/worker/standing.ts';
+import { conditionOf } from '../../../../machines/worker/condition.ts';
 import { count, counted } from '../text/format.ts';
 import { useDashboard } from './context.ts';
 import { Id } from './parts/copy.tsx';
@@ -62,7 +62,7 @@ function matches(worker: WorkerView, sought: string): boolean {
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const { id, name, status, labels } = worker;
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-  const text = [id, name, status, standingOf(worker), ...pairs].join('\n').toLowerCase();
+  const text = [id, name, status, conditionOf(worker), ...pairs].join('\n').toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
@@ -103,11 +103,11 @@ function WorkerTable({ workers }: { workers: readonly WorkerView[] }) {
 
 function WorkerRow({ worker }: { worker: WorkerView }) {
   const { id, name, status, slots_used, slots_total, labels, last_seen_at, suspended, drained } = worker;
-  const standing = standingOf(worker);
+  const condition = conditionOf(worker);
   return (
     <tr class={status === 'dead' ? 'faded' : ''}>
-      <td class="is-standing">
-        <Status of={standing} />
+      <td class="is-status">
+        <Status of={condition} />
       </td>
       <th scope="row">
         <bdi class={name ? 'name' : 'name muted'} title={name ?? undefined}>
@@ -115,7 +115,7 @@ function WorkerRow({ worker }: { worker: WorkerView }) {
         </bdi>
         <Id id={id} what="worker" />
         <ShowInStatechart about={{ kind: 'worker', id, jobId: '' }} name={name ?? id} bare />
-        {standing === 'suspended' && (
+        {condition === 'suspended' && (
           <span class="flag suspended">
             <bdi>{suspended}</bdi>
           </span>

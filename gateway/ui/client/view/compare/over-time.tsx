@@ -13,7 +13,7 @@ import { dateTime, measured } from '../../text/format.ts';
 import { JobLink } from '../jobs/link.tsx';
 import { Plot } from '../parts/plot.tsx';
 import { Scroller } from '../parts/scroller.tsx';
-import { JobStanding } from '../parts/status.tsx';
+import { StatusOfJob } from '../parts/status.tsx';
 
 /** The best of each job, by when they were submitted. */
 export function BestOverTime({ jobs, choice }: { jobs: readonly ComparedJob[]; choice: ChosenMetric }) {
@@ -62,7 +62,7 @@ export function BestOverTime({ jobs, choice }: { jobs: readonly ComparedJob[]; c
                     </td>
                   )}
                   <td>
-                    <JobStanding of={job} />
+                    <StatusOfJob of={job} />
                   </td>
                   <td>{dateTime(job.created_at)}</td>
                   <td>

@@ -5,7 +5,7 @@ import { count, counted, measured, tail } from '../../text/format.ts';
 import { useDashboard } from '../context.ts';
 import { Id } from '../parts/copy.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { JobStanding } from '../parts/status.tsx';
+import { StatusOfJob } from '../parts/status.tsx';
 import { TaskBar } from '../parts/task-bar.tsx';
 import { Ago } from '../parts/time.tsx';
 import { JobActions } from './actions.tsx';
@@ -83,7 +83,7 @@ export function JobRow({ job, open, behind = false }: { job: JobView; open: bool
   return (
     <tr class={`job${open ? ' open' : ''}${behind ? ' behind-leaders' : ''}`} data-job={job.id}>
       <td class="of-status">
-        <JobStanding of={job} />
+        <StatusOfJob of={job} />
       </td>
       <th scope="row" class="of-name">
         <button

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import type { JobView } from '../../../../../machines/schema/views.ts';
-import type { Standing } from '../../../../../machines/worker/standing.ts';
+import type { Condition } from '../../../../../machines/worker/condition.ts';
 import type { JobStatus, TaskStatus } from '../../model/status.ts';
 import { count } from '../../text/format.ts';
 
-type Status = JobStatus | TaskStatus | Standing | 'partly';
+type Status = JobStatus | TaskStatus | Condition | 'partly';
 
 /** One shape each, so that they can be told apart without their colours. */
 const SHAPES: Readonly<Record<Status, JSX.Element>> = {
@@ -36,13 +36,13 @@ export function Status({ of, words = of }: { of: Status; words?: string }) {
   );
 }
 
-/** How a job stands. Failed tasks are told whatever became of the job; one that succeeded with some is not green. */
-export function JobStanding({ of: { status, aggregate } }: { of: JobView }) {
+/** The status of a job. Failed tasks are told whatever became of the job; one that succeeded with some is not green. */
+export function StatusOfJob({ of: { status, aggregate } }: { of: JobView }) {
   const failed = aggregate.num_failed > 0 ? `${count(aggregate.num_failed)} failed` : '';
   if (failed === '' || status === 'failed') return <Status of={status} />;
   if (status === 'succeeded') return <Status of="partly" words={`succeeded, ${failed}`} />;
   return (
-    <span class="standing">
+    <span>
       <Status of={status} />, <span class="is-failed">{failed}</span>
     </span>
   );

@@ -10,8 +10,8 @@ import { ContextTable } from './knows.tsx';
 export function WhatIfPanel({ copy, onEnd }: { copy: WhatIf; onEnd: () => void }) {
   const { ticker } = useDashboard();
   const [chosen, setChosen] = useState<{ type: string; text: string } | null>(null);
-  const { kind, outcomes, fault, state, standing } = copy;
-  const examples = examplesFor(kind, standing.value.context, Math.round(ticker.now.peek()));
+  const { kind, outcomes, fault, state, snapshot } = copy;
+  const examples = examplesFor(kind, snapshot.value.context, Math.round(ticker.now.peek()));
   const last = outcomes.value.at(-1);
   return (
     <section class="chart-what-if" aria-label="What if">
@@ -72,7 +72,7 @@ export function WhatIfPanel({ copy, onEnd }: { copy: WhatIf; onEnd: () => void }
         {last && <Came of={last} />}
       </div>
       <ContextTable
-        context={standing.value.context}
+        context={snapshot.value.context}
         before={last?.before.context ?? null}
         changed={last ? changesBetween(last.before.context, last.after.context) : []}
         label="Context of the copy"

@@ -16,14 +16,14 @@ export type Context = Readonly<Record<string, unknown>>;
 export type MachineEvent = { type: string } & Readonly<Record<string, unknown>>;
 
 /** Where an actor is, and what it knows. What is not known of it is `undefined`. */
-export interface Standing {
+export interface Snapshot {
   /** As XState has it: `queued`, `{ running: 'executing' }`. */
   value: unknown;
   context: Context;
 }
 
 export interface Acted {
-  after: Standing;
+  after: Snapshot;
   /** What the machine says has happened, in order. */
   emitted: readonly MachineEvent[];
   /** Whether its state takes the event; if not, nothing has changed. */
@@ -34,7 +34,7 @@ export interface Acted {
  * What an event does to a copy of an actor: the machine's own guards, assignments and emissions, and nothing else.
  * @throws what they throw at an event that lacks what they need
  */
-export function act(kind: Choosable, before: Standing, event: MachineEvent): Acted {
+export function act(kind: Choosable, before: Snapshot, event: MachineEvent): Acted {
   const machine = MACHINES[kind];
   const snapshot = machine.resolveState({
     value: before.value as never,

@@ -1,6 +1,6 @@
 import type { EventView } from '../../../../../../machines/schema/views.ts';
 import type { TaskReport } from '../../../../../../machines/task/types.ts';
-import type { MachineEvent, Standing } from './act.ts';
+import type { MachineEvent, Snapshot } from './act.ts';
 
 /** What a task was sent, as far as its recorded events tell. */
 export interface Deduced {
@@ -22,7 +22,7 @@ const TIMED_OUT = /^timed out: the attempt ran for more than .* s, ended by the 
  * What was sent to a task that stands there, by the events that were recorded next. What no event records (when a lease
  * expires, results, who avoids whom) is left `undefined`. Null: no such event can follow.
  */
-export function deduce(task: Standing, [first, second]: readonly EventView[]): Deduced | null {
+export function deduce(task: Snapshot, [first, second]: readonly EventView[]): Deduced | null {
   if (!first) return null;
   const data = first.data as Data;
   const report = (verb: TaskReport['verb']) => ({ worker_id: first.worker_id, attempt: data.attempt, verb });
@@ -67,7 +67,7 @@ export function deduce(task: Standing, [first, second]: readonly EventView[]): D
   }
 }
 
-function failure(task: Standing, { ts }: EventView, data: Data, explains: number, report: object): Deduced {
+function failure(task: Snapshot, { ts }: EventView, data: Data, explains: number, report: object): Deduced {
   const { error, retriable, fault, missing_path, traceback, requeued } = data;
   if (task.value === 'queued') return { event: { type: 'GIVE_UP', error }, explains: 1 };
   if (typeof error === 'string' && TIMED_OUT.test(error))
@@ -94,7 +94,7 @@ function failure(task: Standing, { ts }: EventView, data: Data, explains: number
 }
 
 function requeued(
-  { context }: Standing,
+  { context }: Snapshot,
   { reason, max_attempts }: Data,
   report: Pick<TaskReport, 'verb'>,
 ): Deduced | null {
@@ -107,7 +107,7 @@ function requeued(
 }
 
 /** A running one is told to stop, of which no event tells; nor is it recorded what ended it then. */
-function cancelled({ value }: Standing): Deduced {
+function cancelled({ value }: Snapshot): Deduced {
   if (typeof value === 'string') return { event: { type: 'CANCEL' }, explains: 1 };
   const { running } = value as { running?: string };
   if (running === 'executing') return { event: { type: 'CANCEL' }, explains: 0, silent: true };

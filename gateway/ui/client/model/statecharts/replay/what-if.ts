@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { Choosable } from '../past.ts';
-import { act, type MachineEvent, type Standing, stateId } from './act.ts';
+import { act, type MachineEvent, type Snapshot, stateId } from './act.ts';
 
 /** What came of an event that the copy was sent. */
 export interface Outcome {
@@ -9,21 +9,21 @@ export interface Outcome {
   from: string;
   to: string;
   emitted: readonly MachineEvent[];
-  before: Standing;
-  after: Standing;
+  before: Snapshot;
+  after: Snapshot;
 }
 
 /** A copy of an actor in the page, which takes events by its real machine. No server hears of it. */
 export class WhatIf {
   readonly kind: Choosable;
-  readonly begin: Standing;
+  readonly begin: Snapshot;
   readonly outcomes = signal<readonly Outcome[]>([]);
   /** Why the last event could not be sent. */
   readonly fault = signal<string | null>(null);
-  readonly standing = computed(() => this.outcomes.value.at(-1)?.after ?? this.begin);
-  readonly state = computed(() => stateId(this.kind, this.standing.value.value));
+  readonly snapshot = computed(() => this.outcomes.value.at(-1)?.after ?? this.begin);
+  readonly state = computed(() => stateId(this.kind, this.snapshot.value.value));
 
-  constructor(kind: Choosable, begin: Standing) {
+  constructor(kind: Choosable, begin: Snapshot) {
     this.kind = kind;
     this.begin = begin;
   }
@@ -56,7 +56,7 @@ export class WhatIf {
   }
 
   #outcome(sent: MachineEvent): Outcome {
-    const before = this.standing.peek();
+    const before = this.snapshot.peek();
     const { after, emitted, taken } = act(this.kind, before, sent);
     const [from, to] = [stateId(this.kind, before.value), stateId(this.kind, after.value)];
     return { sent, taken, from, to, emitted, before, after };

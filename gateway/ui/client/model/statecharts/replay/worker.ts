@@ -1,5 +1,5 @@
 import type { EventView } from '../../../../../../machines/schema/views.ts';
-import { act, type Context, type MachineEvent, type Standing, stateId } from './act.ts';
+import { act, type Context, type MachineEvent, type Snapshot, stateId } from './act.ts';
 import { type Message, Unexplained } from './world.ts';
 
 /** What a worker is sent where this is recorded of it. */
@@ -69,7 +69,7 @@ export class WorkerWorld {
       leaving: null,
       ...(ordered && { drained: null }),
     };
-    let worker: Standing = { value: { alive: 'idle' }, context };
+    let worker: Snapshot = { value: { alive: 'idle' }, context };
     for (const { event, sent: told } of sent) {
       const { after, taken } = act('worker', worker, told);
       if (!taken && told.type !== 'REGISTER') return new Unexplained(event);

@@ -1,11 +1,7 @@
 import { jobEventFor } from '../../../../../../machines/job/steps.ts';
-import {
-  noStanding,
-  type Standing as RankStanding,
-  rankValuesOf,
-} from '../../../../../../machines/ranking/standing.ts';
+import { noStanding, rankValuesOf, type Standing } from '../../../../../../machines/ranking/standing.ts';
 import type { EventView, TaskStatus } from '../../../../../../machines/schema/views.ts';
-import { type Acted, act, type Context, type MachineEvent, type Standing, stateId } from './act.ts';
+import { type Acted, act, type Context, type MachineEvent, type Snapshot, stateId } from './act.ts';
 import { deduce } from './task.ts';
 
 export interface Party {
@@ -59,8 +55,8 @@ export class World {
   /** Where what is recorded cannot be explained; null where all of it is. */
   fault: Unexplained | null = null;
   readonly #begins: Beginning;
-  #job: Standing | null = null;
-  readonly #tasks = new Map<string, Standing>();
+  #job: Snapshot | null = null;
+  readonly #tasks = new Map<string, Snapshot>();
   /** Events of the job that its machine has emitted, and that are recorded next. */
   #expected: string[] = [];
 
@@ -80,7 +76,7 @@ export class World {
   }
 
   /** Where an actor stands at the end. */
-  standing(kind: 'job' | 'task', id: string): Standing | null {
+  snapshot(kind: 'job' | 'task', id: string): Snapshot | null {
     if (this.fault) return null;
     return kind === 'job' ? this.#job : (this.#tasks.get(id) ?? null);
   }
@@ -127,7 +123,7 @@ export class World {
   }
 
   /** What the job and the worker of a task are told of what it emitted. */
-  #follow(id: string, event: EventView, before: Standing, { emitted }: Acted, recorded: EventView[]): void {
+  #follow(id: string, event: EventView, before: Snapshot, { emitted }: Acted, recorded: EventView[]): void {
     const task: Party = { kind: 'task', id };
     for (const said of emitted) {
       const worker = { kind: 'worker' as const, id: String(said.worker_id) };
@@ -145,7 +141,7 @@ export class World {
   /** The metrics that its job may rank by are those of the result, which is recorded. */
   #withRanks(told: MachineEvent, { data }: EventView): MachineEvent {
     if (told.type !== 'TASK_SUCCEEDED') return told;
-    const standings = (this.#job?.context.standings ?? []) as RankStanding[];
+    const standings = (this.#job?.context.standings ?? []) as Standing[];
     const metrics = (data.metrics ?? {}) as Record<string, unknown>;
     return { ...told, rank_others: rankValuesOf(standings, metrics).rank_others };
   }
@@ -223,7 +219,7 @@ export class World {
     this.#note({ event, from, to, sent, silent: false, states: [], before: null, after: null });
   }
 
-  #act(kind: 'job' | 'task', before: Standing, event: MachineEvent): Acted | null {
+  #act(kind: 'job' | 'task', before: Snapshot, event: MachineEvent): Acted | null {
     // Of several that end it alike, one stands for all.
     const type = event.type.split(/,| or /)[0] as string;
     try {
@@ -242,17 +238,17 @@ export class World {
   }
 }
 
-const isTelling = ({ value }: Standing): boolean =>
+const isTelling = ({ value }: Snapshot): boolean =>
   TOLD_SILENTLY.includes(Object.values((value ?? {}) as Record<string, string>)[0] ?? '');
 
 /** When the last task has been told leaves no event, so that only the status is certain until the next one. */
-const stateIdOf = (job: Standing): string => {
+const stateIdOf = (job: Snapshot): string => {
   const id = stateId('job', job.value);
   return isTelling(job) ? id.split('.').slice(0, 2).join('.') : id;
 };
 
 /** Some members, and what was reckoned with one that is not known, are not known either. */
-const withUnknown = ({ value, context }: Standing, unknown: readonly string[]): Standing => ({
+const withUnknown = ({ value, context }: Snapshot, unknown: readonly string[]): Snapshot => ({
   value,
   context: Object.fromEntries(
     Object.entries(context).map(([name, member]) => [
@@ -289,7 +285,7 @@ export function jobAtFirst(now: Context): Context | null {
   return {
     ...now,
     counts: { ...counts, queued: now.num_tasks },
-    standings: ((now.standings ?? []) as RankStanding[]).map(noStanding),
+    standings: ((now.standings ?? []) as Standing[]).map(noStanding),
     num_reused: 0,
     error: null,
   };

@@ -6,8 +6,9 @@ import type { Candidate } from '../candidate.ts';
 import { OutcomeUnknown, StoreFault } from '../fault.ts';
 import type { Queries } from '../sql.ts';
 import type { Database } from './connect.ts';
+import { assertNotSuperseded, beginEpoch, EpochOver } from './epochs.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
-import { assertNotSuperseded, beginEpoch, EpochOver, TURNS, takeLock, WAITS } from './leadership.ts';
+import { TURNS, takeLock, WAITS } from './lock.ts';
 import { noteLeader, Presence, resign } from './presence.ts';
 import { destroy, untilSilent, unwarned } from './sessions.ts';
 import { standBy } from './stand-by.ts';
@@ -48,10 +49,10 @@ const PATIENCE_MS = 3000;
 const RETRY_MS = { first: 50, longest: 1000 };
 
 /**
- * Leads, through one session after the other: each has an epoch of its own, so that whatever was sent through an earlier
+ * The sessions through which a server that leads writes its turns, one after the other: each has an epoch of its own, so that whatever was sent through an earlier
  * one and is still on its way writes nothing.
  */
-export class Leader {
+export class TurnSessions {
   readonly #database: Database;
   readonly #candidate: Candidate | undefined;
   readonly #beforeRenewal: (() => Promise<void>) | undefined;
@@ -91,17 +92,17 @@ export class Leader {
     prepare: (client: Client) => Promise<void>,
     candidate?: Candidate,
     beforeRenewal?: () => Promise<void>,
-  ): Promise<Leader> {
-    const leader = new Leader(database, candidate, beforeRenewal);
+  ): Promise<TurnSessions> {
+    const turns = new TurnSessions(database, candidate, beforeRenewal);
     try {
-      if (candidate) await leader.#leadInTurn(candidate, prepare);
-      else await leader.#lead(await leader.#locked(), prepare);
+      if (candidate) await turns.#leadInTurn(candidate, prepare);
+      else await turns.#lead(await turns.#locked(), prepare);
     } catch (fault) {
-      await leader.#presence.stop();
+      await turns.#presence.stop();
       throw fault;
     }
-    await leader.#presence.leads((other) => leader.#noticeEnd(new EpochOver(other)));
-    return leader;
+    await turns.#presence.leads((other) => turns.#noticeEnd(new EpochOver(other)));
+    return turns;
   }
 
   get isInDoubt(): boolean {

@@ -1,7 +1,7 @@
 import { ClusterError } from '../machines/protocol/errors.ts';
 
-/** Where a server stands beside others on the same store, as far as requests are concerned. */
-export interface Standing {
+/** Whether a server leads on its store, and who else does, as far as requests are concerned. */
+export interface Leadership {
   /** Whether this one leads, and so answers everything itself. */
   readonly leads: boolean;
   /** Where the one that leads is reached, this one or another; null where that is not known. The same object as long as it is the same. */
@@ -13,7 +13,7 @@ export interface Standing {
 }
 
 /** Of a server that has its store for itself. */
-export const ALONE: Standing = {
+export const ALONE: Leadership = {
   leads: true,
   leader: null,
   get refusal() {

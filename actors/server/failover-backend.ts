@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Backend } from '../../gateway/backend.ts';
-import type { Standing } from '../../gateway/standing.ts';
+import type { Leadership } from '../../gateway/leadership.ts';
 import { StartError } from '../../machines/protocol/start-error.ts';
 import { SupersededError } from '../../machines/protocol/superseded-error.ts';
 import { type BackendOptions, type RunningBackend, startBackend } from './backend.ts';
@@ -14,8 +14,8 @@ const AGAIN_MS = 1_000;
 
 type Options = Omit<BackendOptions, 'candidate' | 'metrics'>;
 
-/** A server's cluster, which stands by behind the same backend until the store is its own. */
-export class Contender implements Omit<RunningBackend, 'backend'> {
+/** A backend that stands by until the store is its own. */
+export class FailoverBackend implements Omit<RunningBackend, 'backend'> {
   readonly #reign: Reign;
   readonly #relay: BackendRelay;
   /** Resolves when it stands by, if it has to. */
@@ -43,13 +43,13 @@ export class Contender implements Omit<RunningBackend, 'backend'> {
    * Leads, or stands by because another server has the store.
    * @throws StartError, as of `startBackend`
    */
-  static async begin(options: Options): Promise<Contender> {
-    const contender = new Contender(options);
-    await Promise.race([contender.#starting, contender.#standsBy]).catch(async (fault) => {
-      await contender.stop();
+  static async begin(options: Options): Promise<FailoverBackend> {
+    const backend = new FailoverBackend(options);
+    await Promise.race([backend.#starting, backend.#standsBy]).catch(async (fault) => {
+      await backend.stop();
       throw fault;
     });
-    return contender;
+    return backend;
   }
 
   async #start(options: Options): Promise<RunningBackend> {
@@ -102,8 +102,8 @@ export class Contender implements Omit<RunningBackend, 'backend'> {
     }
   }
 
-  /** Where it stands beside others. */
-  get standing(): Standing {
+  /** Whether it leads, and who else does. */
+  get leadership(): Leadership {
     return this.#reign;
   }
 
