@@ -78,10 +78,7 @@ describe('jqctl compare', () => {
       ['tested', 'test_set', 0.125],
     ] as const) {
       await server.client.call('submitJob', { body: job({ name }) });
-      await hand.complete(await hand.run(), {
-        metrics: { best_rmse, cv_rmse: 0.25 },
-        extra: { validation },
-      });
+      await hand.complete(await hand.run(), { metrics: { best_rmse, cv_rmse: 0.25 }, extra: { validation } });
     }
     const said = /best_rmse is not the same in all of them: A of cross-validation, B of test samples/;
     const { stdout } = await ctl('compare', 'validated', 'tested');

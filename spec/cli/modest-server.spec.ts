@@ -133,14 +133,7 @@ describe('the command line, at a server that leaves out all that it may, with a 
 
   it('uploads files under names that every parser reads', async (t) => {
     const { ctl, server } = await modest(t);
-    const argv = [
-      '--lib',
-      'mljs',
-      '--pipeline',
-      'examples/pipelines/pls.yaml',
-      '--dataset',
-      'examples/gasoline',
-    ];
+    const argv = '--lib mljs --pipeline examples/pipelines/pls.yaml --dataset examples/gasoline'.split(' ');
     const { code, stderr } = await ctl('run', ...argv, '--upload');
     assert.equal(code, 0, stderr);
     const names = server.seen.flatMap(({ line, body }) =>

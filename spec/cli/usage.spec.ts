@@ -3,20 +3,7 @@ import { describe, it } from 'node:test';
 import { run } from './cli-support.ts';
 
 const COMMANDS = [
-  ...[
-    'submit',
-    'status',
-    'logs',
-    'wait',
-    'ranking',
-    'artifacts',
-    'jobs',
-    'cancel',
-    'retry',
-    'resubmit',
-    'run',
-    'check',
-  ],
+  ...'submit status logs wait ranking artifacts jobs cancel retry resubmit run check'.split(' '),
   ...['workers', 'stats', 'tokens', 'events', 'top', 'machines', 'inspect', 'server', 'worker', 'completion'],
 ];
 

@@ -79,18 +79,7 @@ describe('the internals of XState that the compiler of statecharts reads', () =>
 
   it('include snapshots, each a plain object with these members', () => {
     const snapshot = chart.resolveState({ value: { outer: 'inner' }, context: { count: 0 } });
-    const members = [
-      '_nodes',
-      'children',
-      'context',
-      'error',
-      'historyValue',
-      'machine',
-      'output',
-      'status',
-      'tags',
-      'value',
-    ];
+    const members = '_nodes children context error historyValue machine output status tags value'.split(' ');
     assert.deepEqual(
       members.filter((name) => !(name in snapshot)),
       [],

@@ -39,10 +39,7 @@ const kit = setup({
     zero: assign({ n: 0 }),
     nothing: assign(() => ({})),
   },
-  guards: {
-    isOdd: ({ context }) => context.n % 2 === 1,
-    isBelow: ({ context }, n: number) => context.n < n,
-  },
+  guards: { isOdd: ({ context }) => context.n % 2 === 1, isBelow: ({ context }, n: number) => context.n < n },
 });
 
 const note = (params: string) => ({ type: 'note' as const, params });

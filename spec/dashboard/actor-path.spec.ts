@@ -109,14 +109,8 @@ describe('the path of an actor, as its events show it', () => {
   });
 
   it('holds only states that the machines have, and ignores events with unknown words', () => {
-    const types = [
-      'job_submitted',
-      'job_running',
-      'job_succeeded',
-      'job_failed',
-      'job_cancelled',
-      'job_retried',
-    ]
+    const types = 'job_submitted job_running job_succeeded job_failed job_cancelled job_retried'
+      .split(' ')
       .concat(['task_leased', 'task_started', 'task_completed', 'task_failed', 'task_lost', 'task_requeued'])
       .concat(['task_cancelled', 'worker_registered', 'worker_alive', 'worker_dead']);
     for (const machine of CHOOSABLE) {

@@ -69,10 +69,7 @@ describe('compared jobs on the dashboard', requires('chromium'), () => {
       ['tested', 'test_set', 0.125],
     ] as const) {
       ids.unshift((await submit(server.client, { name, ...pipelines('pls') })).id);
-      await hand.complete(await hand.run(), {
-        metrics: { best_rmse, cv_rmse: 0.25 },
-        extra: { validation },
-      });
+      await hand.complete(await hand.run(), { metrics: { best_rmse, cv_rmse: 0.25 }, extra: { validation } });
     }
     const page = await open(server.url, { path: `/ui?view=compare&compare=${ids.join(',')}` });
     const warning = page.getByText(

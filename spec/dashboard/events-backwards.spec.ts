@@ -30,8 +30,6 @@ it("reads a job's events backwards with before_id, page by page, and those of on
   );
   await assert.rejects(
     client.call('listJobEvents', { params: { id: 'job_none' }, query: { before_id: 9 } }),
-    {
-      status: 404,
-    },
+    { status: 404 },
   );
 });

@@ -106,10 +106,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
   it('distinguishes a worker that is draining, one that has stopped and one that fell silent', async (t) => {
     const server = await startTestServer(t, { workerDeadAfter: 2 });
     const heartbeat = ({ id }: Hand, leaving?: 'draining' | 'stopped') =>
-      server.client.call('heartbeat', {
-        params: { id },
-        body: { active: [], ...(leaving && { leaving }) },
-      });
+      server.client.call('heartbeat', { params: { id }, body: { active: [], ...(leaving && { leaving }) } });
     const names = ['silent', 'stops', 'drains', 'works'] as const;
     const [, stops, drains, works] = await Promise.all(
       names.map((name) => Hand.register(server.client, { name })),

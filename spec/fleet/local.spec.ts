@@ -46,11 +46,7 @@ async function scene(t: TestContext, template: Record<string, unknown> = {}) {
 
 const submit = (server: TestServer, count: number, type = 'slow.run') =>
   server.client.call('submitJob', {
-    body: {
-      type,
-      pipelines: pipelines(count),
-      dataset: { kind: 'worker_local', path: ROOT },
-    },
+    body: { type, pipelines: pipelines(count), dataset: { kind: 'worker_local', path: ROOT } },
   });
 
 const tasks = async ({ client }: TestServer) => (await client.call('getStats')).tasks_by_status;

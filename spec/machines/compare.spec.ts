@@ -189,17 +189,11 @@ describe('what differs between specifications', () => {
   it('is told as it was written, member by member', () => {
     assert.deepEqual(
       diff('{"params":{"a":1.0,"b":[1,2],"c":1}}', '{"params":{"a":1,"b":[1,3],"d":null,"c":1}}'),
-      {
-        'params.a': ['1.0', '1'],
-        'params.b[1]': ['2', '3'],
-        'params.d': [null, 'null'],
-      },
+      { 'params.a': ['1.0', '1'], 'params.b[1]': ['2', '3'], 'params.d': [null, 'null'] },
     );
     assert.deepEqual(
       diff('{"reuse":true,"name":"a","idempotency_key":"x"}', '{"reuse":null,"name":"b","note":"n"}'),
-      {
-        reuse: ['true', null],
-      },
+      { reuse: ['true', null] },
     );
   });
 

@@ -7,13 +7,7 @@ import { movesIn, type Table } from './tables.ts';
 export const JOB_TABLE: Table = {
   states: [
     ...['queued.ready', 'queued.reusing', 'queued.requeuing'],
-    ...[
-      'running.computing',
-      'running.expanding',
-      'running.reusing',
-      'running.exploring',
-      'running.refitting',
-    ],
+    ...'running.computing running.expanding running.reusing running.exploring running.refitting'.split(' '),
     ...['cancelling.requeuing', 'cancelling.telling', 'cancelling.stopping'],
     ...['cancelled', 'succeeded', 'failed'],
   ],

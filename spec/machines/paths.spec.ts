@@ -193,10 +193,7 @@ describe('every path of a task', () => {
   });
 
   it('keeps these rules without a repeated state, not only where it is shortest', () => {
-    const paths = getSimplePaths(taskMachine, {
-      ...options,
-      filterEvents: (_, event) => !isMore(event),
-    });
+    const paths = getSimplePaths(taskMachine, { ...options, filterEvents: (_, event) => !isMore(event) });
     drive(taskMachine, initial, paths, () => [], checkTask as never);
     assert.ok(paths.length > 100, `${paths.length} paths`);
   });

@@ -179,14 +179,7 @@ export const workerContext = (
   slots_used: number,
   slots_total = 2,
   drained: DrainOrder | null = null,
-): WorkerContext => ({
-  id: 'worker_1',
-  slots_total,
-  slots_used,
-  suspended: null,
-  leaving: null,
-  drained,
-});
+): WorkerContext => ({ id: 'worker_1', slots_total, slots_used, suspended: null, leaving: null, drained });
 
 export const DRAIN_ORDER: DrainOrder = { by: 'olivia', at: 100, takes_back_at: 160 };
 

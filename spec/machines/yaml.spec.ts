@@ -73,18 +73,7 @@ describe('a number in YAML', () => {
   }
 
   it('is a number only where YAML 1.2 says so: the rest is text', () => {
-    for (const text of [
-      '1_000',
-      '0b1',
-      '-0x1',
-      '0x',
-      '.e3',
-      '1:30',
-      '2001-12-14t21:59:43.10-05:00',
-      '1.2.3',
-      '1e',
-      '--1',
-    ]) {
+    for (const text of '1_000 0b1 -0x1 0x .e3 1:30 2001-12-14t21:59:43.10-05:00 1.2.3 1e --1'.split(' ')) {
       assert.equal(written(text), JSON.stringify(text));
     }
     assert.equal(written('"1.0"'), '"1.0"');

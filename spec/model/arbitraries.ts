@@ -18,11 +18,7 @@ const submit = fc.record({
   pinned: fc.boolean(),
 });
 
-const ofRegister = {
-  op: fc.constant('register' as const),
-  slots: fc.integer({ min: 1, max: 3 }),
-  site,
-};
+const ofRegister = { op: fc.constant('register' as const), slots: fc.integer({ min: 1, max: 3 }), site };
 
 const register = fc.record({
   ...ofRegister,

@@ -40,16 +40,7 @@ async function servers(t: TestContext, count: number) {
   const store = await emptyDatabase();
   const env = { ...CREDENTIALS, AWS_ENDPOINT_URL_S3: proxy.url };
   const start = (state: string, port: number) => {
-    const flags = [
-      '--json',
-      '--log-level',
-      'error',
-      '--presign',
-      '--lease-ttl',
-      '4',
-      '--heartbeat-interval',
-      '1',
-    ];
+    const flags = '--json --log-level error --presign --lease-ttl 4 --heartbeat-interval 1'.split(' ');
     const place = ['--state', state, '--port', `${port}`, '--store', store, '--objects', objects];
     const program = new Program(process.execPath, [`${ROOT}bin/jq-server`, ...flags, ...place], env);
     t.after(() => program.kill());

@@ -43,10 +43,7 @@ describe('the programs', () => {
 /** A program under way that counts what it is told; ended by `stop`. */
 function serve(platform: NodeJS.Platform) {
   const told: string[] = [];
-  const running = {
-    stop: async () => void told.push('stop'),
-    reload: async () => void told.push('reload'),
-  };
+  const running = { stop: async () => void told.push('stop'), reload: async () => void told.push('reload') };
   const output = { json: false, note: () => {}, warn: () => {} } as unknown as Output;
   const ended = new Promise<void>((resolve) => {
     void serveUntilSignal(running, output, resolve, platform).then(() => told.push('ended'));

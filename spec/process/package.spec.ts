@@ -187,16 +187,7 @@ it('the package that npm makes, installed elsewhere', requires('npm'), async (t)
 
   await t.test('holds a client for Node.js with its types', async (t) => {
     const tsc = join(ROOT, 'node_modules/.bin/tsc');
-    const flags = [
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2022',
-      '--types',
-      'node',
-      '--singleThreaded',
-    ];
+    const flags = '--strict --module nodenext --target es2022 --types node --singleThreaded'.split(' ');
     // Who writes TypeScript for Node has its types.
     await mkdir(join(app, 'node_modules/@types'));
     await linked(app, '@types/node');

@@ -152,9 +152,7 @@ describe('a database that wants a password', requires('postgresql'), () => {
     const migrating = new Program(
       process.execPath,
       [`${ROOT}bin/jq-server`, 'migrate', '--store', address.href],
-      {
-        HOME: home,
-      },
+      { HOME: home },
     );
     assert.deepEqual([(await migrating.ended).code, migrating.stderr], [0, '']);
     const wrong = await put('wrong', 'no');

@@ -109,9 +109,7 @@ export class TwinStore implements Store {
     if (other.status === 'rejected')
       throw new Error(
         `PostgreSQL refuses what SQLite answers: ${what} ${JSON.stringify(params).slice(0, 300)}`,
-        {
-          cause: other.reason,
-        },
+        { cause: other.reason },
       );
     assert.deepEqual(
       comparable(other.value, what),

@@ -103,10 +103,7 @@ describe('a task that failed and has to wait', () => {
     await cluster.clock.advance(10);
     cluster.clock.jump(-3600);
     await cluster.submit(job({ priority: 1 }));
-    await without.fail(await without.run(), {
-      fault: 'worker',
-      missing_path: '/data/x',
-    });
+    await without.fail(await without.run(), { fault: 'worker', missing_path: '/data/x' });
     assert.deepEqual(await without.lease(), []);
     await worker.complete(await worker.run());
     const { payload } = await worker.leaseOne();

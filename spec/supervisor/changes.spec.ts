@@ -40,9 +40,7 @@ describe('another priority of a job', () => {
     const { cluster, id, worker } = await withJob(
       t,
       sweep(2, { retry: { max_attempts: 2, backoff_seconds: 60 } }),
-      {
-        leaseTtl: 600,
-      },
+      { leaseTtl: 600 },
     );
     const more = await cluster.register({ slots_total: 9 });
     const held = await worker.run();

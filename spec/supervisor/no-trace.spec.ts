@@ -74,13 +74,7 @@ describe('a commit that is refused leaves no trace in memory', () => {
     const [registered, beat] = await together(
       cluster,
       { type: 'register_worker', principal: cluster.principal, registration: {} },
-      {
-        type: 'heartbeat',
-        principal: worker.principal,
-        worker_id: worker.id,
-        active,
-        wait_s: 0,
-      },
+      { type: 'heartbeat', principal: worker.principal, worker_id: worker.id, active, wait_s: 0 },
     );
     assert.deepEqual([registered?.status, beat?.status], ['rejected', 'fulfilled']);
     cluster.freeDisk();

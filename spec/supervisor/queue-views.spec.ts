@@ -136,11 +136,7 @@ class Played {
 
   register(i: number, profile: WorkerProfile): void {
     const worker = this.#worker(i);
-    worker.amend(AT_ONCE, {
-      ...profile,
-      version: { ...profile.version },
-      session: worker.row.session + 1,
-    });
+    worker.amend(AT_ONCE, { ...profile, version: { ...profile.version }, session: worker.row.session + 1 });
   }
 
   lack(i: number, path: string): void {

@@ -5,10 +5,7 @@ import { RangeIndex } from '../../actors/server/scheduling/range-index.ts';
 import { comparePoints, type Range } from '../../machines/matching/ranges.ts';
 
 const point = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 2 });
-const range = fc.record({
-  from: fc.option(point, { nil: null }),
-  to: fc.option(point, { nil: null }),
-});
+const range = fc.record({ from: fc.option(point, { nil: null }), to: fc.option(point, { nil: null }) });
 
 const isIn = (point: readonly number[], { from, to }: Range) =>
   (from === null || comparePoints(from, point) <= 0) && (to === null || comparePoints(point, to) <= 0);

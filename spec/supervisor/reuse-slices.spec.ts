@@ -6,11 +6,7 @@ import { complete, inline, known } from './reuse-support.ts';
 describe('a job whose tasks are looked up for reuse, slice by slice', () => {
   const MANY = 7;
   const many = (differs: object = {}) =>
-    known({
-      pipeline: undefined,
-      pipelines: Array.from({ length: MANY }, (_, i) => inline(i)),
-      ...differs,
-    });
+    known({ pipeline: undefined, pipelines: Array.from({ length: MANY }, (_, i) => inline(i)), ...differs });
 
   async function before(t: TestContext) {
     const cluster = await TestCluster.start(t, { sliceSize: 2 });

@@ -152,10 +152,7 @@ const acts = fc.oneof(
       later: fc.boolean(),
     }),
   },
-  {
-    weight: 5,
-    arbitrary: fc.record({ act: some('take' as const), view: some(0, 1), undone: fc.boolean() }),
-  },
+  { weight: 5, arbitrary: fc.record({ act: some('take' as const), view: some(0, 1), undone: fc.boolean() }) },
   { weight: 3, arbitrary: fc.record({ act: some('end' as const), nth, again: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ act: some('remove' as const), nth }) },
   {

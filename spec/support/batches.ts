@@ -5,17 +5,7 @@ import { pathToFileURL } from 'node:url';
  * Rooms whose specifications share processes: what they specify takes longer to load than most of them to run, and none
  * of them measures what belongs to the process as a whole, or leaves it changed.
  */
-const SHARING = new Set([
-  'cli',
-  'gateway',
-  'machines',
-  'retention',
-  'security',
-  'seeing',
-  'store',
-  'supervisor',
-  'worker',
-]);
+const SHARING = new Set('cli gateway machines retention security seeing store supervisor worker'.split(' '));
 /** Runs the specifications of other files once more, with a process that was changed for them. */
 const RERUNS = /^await (warmly|runOnTheOther)\(/m;
 /** So many files a process runs at the most: one that hangs, or ends it, takes the others with it. */

@@ -40,10 +40,7 @@ class Run {
     const actors = Object.fromEntries(STEPS.map((step) => [step, this.#step(step)]));
     this.actor = createActor(
       attemptMachine.provide({ actors } as Parameters<typeof attemptMachine.provide>[0]),
-      {
-        input,
-        clock: this.clock,
-      },
+      { input, clock: this.clock },
     );
     this.actor.start();
   }
@@ -108,11 +105,7 @@ describe('one attempt at a task', () => {
     const order = run.begun.filter((step) => step !== 'deadline');
     assert.deepEqual(order, ['reportStart', 'materialize', 'runChild', 'save', 'upload', 'report', 'clean']);
     assert.deepEqual(run.inputs.get('report'), { ref: REF, outcome: DONE, artifacts: { model: 'art_1' } });
-    assert.deepEqual(run.actor.getSnapshot().output, {
-      ref: REF,
-      ended: 'reported',
-      health: { well: true },
-    });
+    assert.deepEqual(run.actor.getSnapshot().output, { ref: REF, ended: 'reported', health: { well: true } });
   });
 
   const healths: [string, Outcome, unknown][] = [

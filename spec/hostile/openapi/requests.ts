@@ -40,10 +40,7 @@ const pathValue = (parameter: Parameter, path: string) =>
         .oneof(fc.constantFrom(...NASTY_TEXTS), fc.string({ unit: 'binary' }))
         // An empty one addresses the list: a path with a trailing slash is the path without it.
         .filter((text) => text !== '')
-        .map((text) => () => ({
-          text: encode(text),
-          known: false,
-        })),
+        .map((text) => () => ({ text: encode(text), known: false })),
     },
     { weight: 1, arbitrary: fc.constantFrom('%00', '%2e%2e%2f', '%', '%zz', '%c0%ae', '%ff').map(odd) },
   );
