@@ -20,6 +20,7 @@ import { logEvents } from './event-log.ts';
 import { JobPiecesCache } from './jobs/job-pieces.ts';
 import { Measures } from './metrics/measures.ts';
 import { notifyMetrics } from './metrics/notify-metrics.ts';
+import { objectMetrics } from './metrics/object-metrics.ts';
 import { queueMetrics } from './metrics/queue-metrics.ts';
 import { retentionMetrics } from './metrics/retention-metrics.ts';
 import { storeMetrics } from './metrics/store-metrics.ts';
@@ -110,13 +111,13 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
     store = opened;
     if (await opened.isEmpty()) await warnOfOrphans(options, opened);
     const reserveBytes = options.reserveBytes ?? DEFAULT_RESERVE;
+    const driver = await openObjects({
+      ...{ store: opened, stateDir: options.stateDir, place: options.objects, log: options.log },
+      presigns: options.presign ?? false,
+      now: () => (options.clock ?? systemClock).now(),
+    });
     const blobs = new BlobStore({
-      stateDir: options.stateDir,
-      driver: await openObjects({
-        ...{ store: opened, stateDir: options.stateDir, place: options.objects, log: options.log },
-        presigns: options.presign ?? false,
-        now: () => (options.clock ?? systemClock).now(),
-      }),
+      ...{ stateDir: options.stateDir, driver },
       maxBytes: options.maxArtifactBytes,
       reserveBytes,
       log: options.log,
@@ -142,6 +143,7 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
         return supervisor.waiting;
       },
     });
+    objectMetrics(metrics, driver);
     const retention = new Retention(
       {
         ...{ store, blobs, stateDir: options.stateDir, clock: core.clock, log: options.log },

@@ -1,9 +1,12 @@
+import type { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError } from '../../gateway/client/errors.ts';
+import { leaderBeside } from '../../gateway/client/leading.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { EXIT } from '../cli/exit.ts';
 import { clientUsage } from '../cli/usage.ts';
-import { type Examined, examine, type Finding } from '../jobs/health.ts';
+import type { Examined, Finding } from '../jobs/finding.ts';
+import { examine } from '../jobs/health.ts';
 import { Series } from '../jobs/series.ts';
 import { plain } from '../terminal/plain.ts';
 
@@ -11,8 +14,8 @@ export class DoctorCommand extends ClientCommand {
   static override paths = [['doctor']];
   static override usage = clientUsage('doctor', {
     details: `
-      Looks at the server, its store and disk, the clocks, the workers, the versions of all, and the queue, and says
-      what is wrong and what to do. It needs a credential that may read, and changes nothing. The exit code is 0 where
+      Looks at the server, its store and disk, the object store, the clocks, the workers, the versions of all, and the queue, and says
+      what is wrong and what to do. Of store, disk, objects and queue a server that stands by knows nothing: the one that leads is asked. It needs a credential that may read, and changes nothing. The exit code is 0 where
       nothing keeps people from their work, also with warnings, and 1 where something does; a server that does not
       answer is exit code 4. \`--json\` prints \`{ok, findings: [{about, level, says, do}]}\`, each level being \`ok\`,
       \`warning\` or \`problem\`.
@@ -32,29 +35,61 @@ export class DoctorCommand extends ClientCommand {
   }
 }
 
-async function look(client: Session['client']): Promise<Examined> {
+async function look(client: ClusterClient): Promise<Examined> {
   const { version } = await client.call('version');
   const { principal } = await client.call('getMe');
   const began = Date.now() / 1000;
-  const ready = await client.call('readyz').catch((error: unknown) => {
-    if (error instanceof ResponseError && error.status === 503) return error.message;
-    throw error;
-  });
+  const ready = await readiness(client);
   const ended = Date.now() / 1000;
+  const own = await measured(client);
   return {
-    ...{ server: client.server, version, ownVersion: PACKAGE_VERSION, principal },
-    leader: typeof ready === 'string' || ready.leads ? null : await leaderOf(client),
-    notReady: typeof ready === 'string' ? ready : null,
+    ...{ server: client.server, version, ownVersion: PACKAGE_VERSION, principal, own },
     clocks: typeof ready === 'string' ? null : { server: ready.time, own: (began + ended) / 2 },
     roundTrip: ended - began,
-    metrics: new Series(await client.metrics()),
-    workers: await client.call('listWorkers'),
+    leading:
+      typeof ready !== 'string' && !ready.leads ? await lookBeside(client) : leadingAs(client, ready, own),
+    workers: await workersOf(client),
   };
 }
 
-async function leaderOf(client: Session['client']): Promise<string> {
-  const { servers } = await client.call('listServers');
-  return servers.find(({ epoch }) => epoch !== null)?.address ?? 'URL';
+/** Why a server is not ready, where it is not. */
+function readiness(client: ClusterClient) {
+  return client.call('readyz').catch((error: unknown) => {
+    if (error instanceof ResponseError && error.status === 503) return error.message;
+    throw error;
+  });
+}
+
+const measured = async (client: ClusterClient): Promise<Series> => new Series(await client.metrics());
+
+const leadingAs = (
+  { server }: ClusterClient,
+  ready: string | { leads: boolean },
+  metrics: Series,
+): Examined['leading'] => ({ server, notReady: typeof ready === 'string' ? ready : null, metrics });
+
+/** What the one that leads knows of store, disk and queue; a server that stands by measures none of it. */
+async function lookBeside(client: ClusterClient): Promise<Examined['leading']> {
+  try {
+    const address = await leaderBeside(client);
+    if (address === null) return { fault: 'nobody knows where the one that leads is' };
+    const leader = client.at(address);
+    try {
+      return leadingAs(leader, await readiness(leader), await measured(leader));
+    } finally {
+      await leader.close();
+    }
+  } catch (error) {
+    return { fault: `the one that leads cannot be asked from here (${(error as Error).message})` };
+  }
+}
+
+/** Null while nobody can tell, as the store is away. */
+function workersOf(client: ClusterClient) {
+  return client.call('listWorkers').catch((error: unknown) => {
+    if (error instanceof ResponseError && error.transient) return null;
+    throw error;
+  });
 }
 
 function lineOf({ about, level, says, do: act }: Finding, { colours }: Session['output']): string {

@@ -1,37 +1,9 @@
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { conditionOf } from '../../machines/worker/condition.ts';
 import { bytes, duration } from '../terminal/format.ts';
+import { type Examined, type Finding, type Leading, ok, problem, warning } from './finding.ts';
+import { objects } from './health-objects.ts';
 import type { Series } from './series.ts';
-
-/** What the doctor has looked at. Times in seconds since the epoch. */
-export interface Examined {
-  server: string;
-  version: string;
-  ownVersion: string;
-  /** Of a server that stands by, where the one that leads is; null where it leads itself. */
-  leader: string | null;
-  /** Why the server is not ready; null where it is. */
-  notReady: string | null;
-  /** Its clock, and this machine's at the same moment; null where it did not say. */
-  clocks: { server: number; own: number } | null;
-  /** Of the last round trip, in seconds. */
-  roundTrip: number;
-  principal: string;
-  metrics: Series;
-  workers: readonly WorkerView[];
-}
-
-/** What is looked at, in the order in which it is told. */
-type Part = 'server' | 'store' | 'disk' | 'clocks' | 'workers' | 'versions' | 'queue' | 'notify';
-
-/** A problem keeps people from their work now; a warning will, or might. */
-export interface Finding {
-  about: Part;
-  level: 'ok' | 'warning' | 'problem';
-  says: string;
-  /** What to do about it. */
-  do?: string;
-}
 
 /** Seconds that clocks may differ. */
 const CLOCKS = { warning: 5, problem: 120 };
@@ -48,30 +20,39 @@ const SLOW = { commit: 1, loop: 0.5 };
 
 const milliseconds = (seconds: number): string => `${Math.round(seconds * 1000)} ms`;
 
-const ok = (about: Part, says: string): Finding => ({ about, level: 'ok', says });
-const warning = (about: Part, says: string, act: string): Finding => ({
-  ...{ about, level: 'warning', says },
-  do: act,
-});
-const problem = (about: Part, says: string, act: string): Finding => ({
-  ...{ about, level: 'problem', says },
-  do: act,
-});
-
-/** What is well and what is not, at least one finding for each part. */
+/** What is well and what is not, at least one finding for each part that is there. */
 export function examine(found: Examined): Finding[] {
-  const ofLeader = [store, disk, queue, paused, notifications];
-  const parts = [server, certificate, store, disk, clocks, workers, versions, queue, paused, notifications];
-  if (found.leader === null) return parts.flatMap((look) => look(found));
-  const shown = parts.filter((part) => !ofLeader.includes(part));
-  return [...shown.flatMap((look) => look(found)), standby(found)];
+  const { leading } = found;
+  const isKnown = 'metrics' in leading;
+  const of = (...looks: ((leading: Leading) => Finding[])[]) =>
+    isKnown ? looks.flatMap((look) => look(leading)) : [];
+  return [
+    ...server(found),
+    ...certificate(found.own),
+    ...(isKnown ? standby(found.server, leading) : unasked(leading)),
+    ...of(store, disk, objects),
+    ...clocks(found),
+    ...(found.workers === null
+      ? []
+      : [...workers(found.workers, leading), ...versions(found.version, found.ownVersion, found.workers)]),
+    ...of(queue, paused, notifications),
+  ];
 }
 
-/** What it measures of store, disk and queue is nothing. */
-const standby = ({ leader }: Examined): Finding =>
-  ok('store', `this server stands by; ask the one that leads: jqctl doctor --server ${leader}`);
+const standby = (asked: string, { server }: Leading): Finding[] =>
+  server === asked
+    ? []
+    : [ok('server', `it stands by; store, disk and queue are those of ${server}, which leads`)];
 
-function server({ server, version, roundTrip, principal, metrics }: Examined): Finding[] {
+const unasked = ({ fault }: { fault: string }): Finding[] => [
+  warning(
+    'store',
+    `this server stands by; ${fault}`,
+    'run it where that one can be reached: jqctl doctor --server URL; jqctl servers says which leads',
+  ),
+];
+
+function server({ server, version, roundTrip, principal, own: metrics }: Examined): Finding[] {
   const up = Date.now() / 1000 - (metrics.value('process_start_time_seconds') ?? Number.NaN);
   const said = ok(
     'server',
@@ -89,10 +70,14 @@ function server({ server, version, roundTrip, principal, metrics }: Examined): F
   ];
 }
 
-function store({ notReady, metrics }: Examined): Finding[] {
+function store({ notReady, metrics }: Leading): Finding[] {
   if (notReady !== null)
     return [
-      problem('store', notReady, 'read the log of the server; look at its disk; jq-server check --state DIR'),
+      problem(
+        'store',
+        notReady,
+        'read the log of the server; look at its disk (jq-server check --state DIR), or at its database',
+      ),
     ];
   const database = metrics.value('jq_store_bytes', { file: 'database' }) ?? 0;
   const wal = metrics.value('jq_store_bytes', { file: 'wal' }) ?? 0;
@@ -126,7 +111,7 @@ function store({ notReady, metrics }: Examined): Finding[] {
   return findings;
 }
 
-function disk({ metrics }: Examined): Finding[] {
+function disk({ metrics }: Leading): Finding[] {
   const free = metrics.value('jq_disk_free_bytes');
   const size = metrics.value('jq_disk_size_bytes') ?? 0;
   const reserve = metrics.value('jq_disk_reserve_bytes') ?? 0;
@@ -149,10 +134,10 @@ function clocks({ clocks, roundTrip }: Examined): Finding[] {
   return [apart > CLOCKS.problem ? problem('clocks', says, act) : warning('clocks', says, act)];
 }
 
-function workers({ workers, metrics }: Examined): Finding[] {
+function workers(workers: readonly WorkerView[], leading: Examined['leading']): Finding[] {
   const by = (condition: string) => workers.filter((worker) => conditionOf(worker) === condition);
   const alive = by('alive');
-  const queued = metrics.value('jq_tasks', { status: 'queued' }) ?? 0;
+  const queued = 'metrics' in leading ? (leading.metrics.value('jq_tasks', { status: 'queued' }) ?? 0) : 0;
   const slots = alive.reduce((sum, worker) => sum + worker.slots_total, 0);
   const used = alive.reduce((sum, worker) => sum + worker.slots_used, 0);
   const findings: Finding[] = [];
@@ -195,7 +180,7 @@ function workers({ workers, metrics }: Examined): Finding[] {
   return findings;
 }
 
-function versions({ version, ownVersion, workers }: Examined): Finding[] {
+function versions(version: string, ownVersion: string, workers: readonly WorkerView[]): Finding[] {
   const findings: Finding[] = [];
   if (version !== ownVersion)
     findings.push(
@@ -221,7 +206,7 @@ function versions({ version, ownVersion, workers }: Examined): Finding[] {
 }
 
 /** What waits behind pauses waits for a person. */
-function paused({ metrics }: Examined): Finding[] {
+function paused({ metrics }: Leading): Finding[] {
   return metrics
     .all('jq_queue_paused_tasks')
     .filter(({ value }) => value > 0)
@@ -235,7 +220,7 @@ function paused({ metrics }: Examined): Finding[] {
     });
 }
 
-function certificate({ metrics }: Examined): Finding[] {
+function certificate(metrics: Series): Finding[] {
   const expires = metrics.value('jq_tls_certificate_expires_seconds');
   if (expires === undefined) return [];
   const left = expires - Date.now() / 1000;
@@ -245,7 +230,7 @@ function certificate({ metrics }: Examined): Finding[] {
   return [left > CERTIFICATE.problem ? warning('server', says, act) : problem('server', says, act)];
 }
 
-function queue({ metrics }: Examined): Finding[] {
+function queue({ metrics }: Leading): Finding[] {
   const queued = metrics.value('jq_tasks', { status: 'queued' }) ?? 0;
   const running = metrics.value('jq_tasks', { status: 'running' }) ?? 0;
   const findings = [ok('queue', `${queued} task(s) wait, ${running} run`)];
@@ -264,7 +249,7 @@ function queue({ metrics }: Examined): Finding[] {
 }
 
 /** Nothing where nobody is to be told of anything. */
-function notifications({ metrics }: Examined): Finding[] {
+function notifications({ metrics }: Leading): Finding[] {
   const pending = metrics.value('jq_notifications_pending') ?? 0;
   const age = metrics.value('jq_notifications_oldest_age_seconds') ?? 0;
   const lost = metrics.value('jq_notifications_given_up_total') ?? 0;

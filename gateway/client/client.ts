@@ -113,6 +113,16 @@ export class ClusterClient {
     return this.#servers.present.url;
   }
 
+  /** Whether another server can be asked in the place of this one. */
+  get hasOthers(): boolean {
+    return this.#servers.count > 1;
+  }
+
+  /** The same for another server of the cluster. */
+  at(server: string): ClusterClient {
+    return new ClusterClient({ ...this.#options, server });
+  }
+
   /**
    * Asks the next server from now on, should this one still be asked.
    * @param fault what came of it
@@ -246,7 +256,7 @@ export class ClusterClient {
     return this.#servers.ask(
       (fault) => isWhole && (isRead || wasNotAccepted(fault)),
       (server, firstMs) =>
-        isRead || this.#servers.count === 1
+        isRead || !this.hasOthers
           ? this.#sendTo(server, asked, firstMs)
           : this.#sendWhileThere(server, asked),
     );

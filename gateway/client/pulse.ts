@@ -1,5 +1,5 @@
 /** Milliseconds of silence after which a server is asked whether it is there, and that this answer may take. */
-const PULSE_MS = 5_000;
+export const PULSE_MS = 5_000;
 
 /**
  * Waits for a server as long as it is there. Of several one that is stopped, or whose machine is gone, takes requests and answers none; who waits

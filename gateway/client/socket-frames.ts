@@ -2,14 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import WebSocket from 'ws';
 import type { ClusterClient } from './client.ts';
 import { ResponseError, UntrustedError, unreachable } from './errors.ts';
+import { ALONE_MS, AMONG_MS, onSilence } from './silence.ts';
 
 /** Longer than the slowest refusal: what lasts beyond it was a connection. */
 const HELD_MS = 15_000;
-/**
- * Milliseconds without a frame or a ping after which a connection is taken for lost, although nobody has closed it:
- * a server that went with its machine, or a router that forgot. The server pings after less than a minute.
- */
-const SILENCE_MS = 90_000;
 /** Frames that may wait for the reader before the socket is paused. */
 const MOST_WAITING = 10_000;
 
@@ -64,14 +60,14 @@ const inAddress = new WeakSet<ClusterClient>();
 /**
  * The text frames of one connection, until it ends. The credential goes in a header, where no log keeps it; where the
  * server takes none there, in the address, as browsers have to send it.
- * @param silenceMs how long the server may say nothing, not even a ping
+ * @param silenceMs how long the server may say nothing, not even that it heard a ping
  */
 export async function* socketFrames(
   client: ClusterClient,
   path: string,
   query: Record<string, string | undefined>,
   signal?: AbortSignal,
-  silenceMs = SILENCE_MS,
+  silenceMs = client.hasOthers ? AMONG_MS : ALONE_MS,
 ): AsyncGenerator<string, void, void> {
   const { token } = client;
   const withToken = { ...query, token };
@@ -119,16 +115,13 @@ async function* framesOf(
     ended ??= { fault };
     wake();
   };
-  const silence = setTimeout(() => {
-    // While the reader takes its time, it is this side that does not listen.
-    if (socket.isPaused) silence.refresh();
-    else end(unreachable(client.server, `no sign of life for ${silenceMs / 1000} s`));
-  }, silenceMs);
-  socket.on('ping', () => silence.refresh());
+  const silence = onSilence(socket, silenceMs, () =>
+    end(unreachable(client.server, `no sign of life for ${silenceMs / 1000} s`)),
+  );
   let isHeard = false;
   socket.on('message', (frame) => {
     isHeard = true;
-    silence.refresh();
+    silence.heard();
     queue.push(String(frame));
     if (queue.length > MOST_WAITING) socket.pause();
     wake();
@@ -159,7 +152,7 @@ async function* framesOf(
       for (let text = queue.shift(); text !== undefined; text = queue.shift()) yield text;
       if (socket.isPaused) {
         socket.resume();
-        silence.refresh();
+        silence.heard();
       }
       const over = ended as { fault: Error | null } | null;
       if (over?.fault) throw over.fault;
@@ -169,7 +162,7 @@ async function* framesOf(
       });
     }
   } finally {
-    clearTimeout(silence);
+    silence.stop();
     signal?.removeEventListener('abort', abort);
     socket.terminate();
   }

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Metric, type OpenMetricsContentType, Registry } from 'prom-client';
+import { AppError } from '../../machines/protocol/app-error.ts';
 import type { Distribution } from './distribution.ts';
 
 /** Label names to values, of one series. */
@@ -54,7 +55,7 @@ export class Metrics {
       ...{ name, help, labelNames: [...labels], registers: [] },
       async collect() {
         this.reset();
-        await look((value, of = {}) => this.set(of, value));
+        await asFarAsKnown(() => look((value, of = {}) => this.set(of, value)));
       },
     });
     this.#add({ name, help, type: 'gauge', labels }, gauge);
@@ -66,7 +67,7 @@ export class Metrics {
       ...{ name, help, labelNames: [...labels], registers: [] },
       async collect() {
         this.reset();
-        await look((value, of = {}) => this.inc(of, value));
+        await asFarAsKnown(() => look((value, of = {}) => this.inc(of, value)));
       },
     });
     this.#counters.set(name, counter as unknown as { name: string });
@@ -77,7 +78,7 @@ export class Metrics {
   histogram(name: string, help: string, labels: readonly string[], look: Look<Distribution>): void {
     const values = async () => {
       const all: { labels: Record<string, string | number>; value: number; metricName: string }[] = [];
-      await look((distribution, of = {}) => {
+      const tell: Tell<Distribution> = (distribution, of = {}) => {
         let count = 0;
         for (const [place, bound] of [...distribution.bounds, '+Inf'].entries()) {
           count += distribution.counts[place] as number;
@@ -85,7 +86,8 @@ export class Metrics {
         }
         all.push({ labels: of, value: distribution.sum, metricName: `${name}_sum` });
         all.push({ labels: of, value: count, metricName: `${name}_count` });
-      });
+      };
+      await asFarAsKnown(() => look(tell));
       return all;
     };
     const type = 'histogram';
@@ -127,5 +129,14 @@ export class Metrics {
     this.#underWay.set(form, text);
     this.#last = text.catch(() => {});
     return text;
+  }
+}
+
+/** What cannot be known just now, as the store is away, hides nothing else: who asks may want to know that very thing. */
+async function asFarAsKnown(look: () => void | Promise<void>): Promise<void> {
+  try {
+    await look();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
   }
 }

@@ -306,6 +306,7 @@ describe(
       const it = client({ url: (await program.announced('listening')).url as string });
       const peak = () =>
         Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1]) / 1024;
+      assert.doesNotMatch(program.stderr, /Warning/, 'its log is its own');
       const warm = await it.upload(randomBytes(1000));
       await it.download(warm.artifact_id);
       const before = peak();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
+import { run } from '../cli/cli-support.ts';
 import { jobText } from '../crash/load.ts';
 import { startWorkerProgram } from '../crash/worker-program.ts';
 import { emptyDatabase } from '../store/drivers.ts';
@@ -71,6 +72,53 @@ describe('of two servers on one database', requires('postgresql'), () => {
     await again.server.announced('standing_by');
   });
 
+  test('the one that stands by is stopped: who follows events there goes on at the other soon, without a gap', async (t) => {
+    const store = await emptyDatabase();
+    const state = await sharingState(t);
+    const first = await startBeside(t, store, state);
+    const second = await startBeside(t, store, state);
+    await second.server.announced('standing_by');
+    const flags = ['--json', '--server', `${second.server.url},${first.server.url}`];
+    const follower = new Program(process.execPath, [
+      ...[`${ROOT}bin/jqctl`, 'events', '--follow', '--after-id', '0'],
+      ...flags,
+    ]);
+    t.after(() => follower.kill());
+    await submit(first.client, 'before');
+    await until('events to be followed', () => idsIn(follower).length > 0);
+    second.server.child.kill('SIGSTOP');
+    t.after(() => void second.server.child.kill('SIGCONT'));
+    await submit(first.client, 'after');
+    const ids = (await first.client.call('listEvents', { query: { limit: 1000 } })).map(({ id }) => id);
+    // Servers themselves say nothing for most of a minute.
+    await until('the last event to be followed', () => idsIn(follower).length >= ids.length, 40);
+    assert.deepEqual(idsIn(follower), ids);
+  });
+
+  test('the one that stands by has the doctor and the inspector look at the other, which alone knows what they ask', async (t) => {
+    const store = await emptyDatabase();
+    const state = await sharingState(t);
+    const first = await startBeside(t, store, state);
+    const second = await startBeside(t, store, state);
+    await second.server.announced('standing_by');
+    await submit(first.client, 'queued');
+    const doctor = await run(['doctor', '--json', '--server', second.server.url]);
+    const { findings } = JSON.parse(doctor.stdout) as { findings: { about: string; says: string }[] };
+    const said = (about: string) => findings.filter((one) => one.about === about).map(({ says }) => says);
+    assert.match(
+      said('server').join(),
+      new RegExp(`it stands by; .* are those of ${first.server.url}, which leads`),
+    );
+    assert.deepEqual([said('store').length, said('disk').length], [1, 1]);
+    assert.deepEqual(said('queue'), ['1 task(s) wait, 0 run']);
+    const inspector = new Program(process.execPath, [
+      ...[`${ROOT}bin/jqctl`, 'inspect', '--json', '--server', second.server.url],
+    ]);
+    t.after(() => inspector.kill());
+    await until('the actors of the other one', () => inspector.stdout.includes('supervisor'));
+    assert.equal(inspector.stderr, '');
+  });
+
   test('the second leads when the first is killed: worker, client and stream that know both go on', async (t) => {
     const store = await emptyDatabase();
     const state = await sharingState(t);
@@ -86,15 +134,15 @@ describe('of two servers on one database', requires('postgresql'), () => {
       await worker.kill();
       await follower.kill();
     });
-    const run = async (name: string) => {
+    const runs = async (name: string) => {
       const { id } = await client.call('submitJob', { text: jobText(name, 2) });
       await until(`${name} to succeed`, () => ended(client, id), 60);
     };
-    await run('before');
+    await runs('before');
     await until('events to be followed', () => idsIn(follower).length > 0);
     await first.server.kill();
     await second.server.announced('leading');
-    await run('after');
+    await runs('after');
     const events = await client.call('listEvents', { query: { limit: 1000 } });
     const ids = events.map(({ id }) => id);
     await until('the last event to be followed', () => idsIn(follower).length >= ids.length);

@@ -1,14 +1,22 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { type Examined, examine } from '../../bin/jobs/health.ts';
+import type { Examined } from '../../bin/jobs/finding.ts';
+import { examine } from '../../bin/jobs/health.ts';
 import { Series } from '../../bin/jobs/series.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { run } from '../cli/cli-support.ts';
 import { serverMetrics } from '../design/documents/metrics.ts';
+import { emptyDatabase } from '../store/drivers.ts';
+import { cuttingProxy } from '../support/cutting-proxy.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 
-const HEALTH = new URL('../../bin/jobs/health.ts', import.meta.url);
+const HEALTH = ['health.ts', 'health-objects.ts'].map((name) =>
+  readFileSync(new URL(`../../bin/jobs/${name}`, import.meta.url), 'utf8'),
+);
+const SERVER = 'http://127.0.0.1:8765';
 
 const WELL = `
 jq_store_bytes{file="database"} 4096
@@ -40,14 +48,25 @@ const worker = (more: Partial<WorkerView> = {}): WorkerView => ({
   ...{ suspended: null, leaving: null, ...more },
 });
 
+interface Given extends Partial<Omit<Examined, 'own'>> {
+  text?: string;
+  notReady?: string;
+}
+
 /** Everything well, but for what is given. */
-const examined = ({ text = '', ...more }: Partial<Examined> & { text?: string } = {}): Examined => ({
-  ...{ server: 'http://127.0.0.1:8765', version: '1.0.0', ownVersion: '1.0.0', leader: null, notReady: null },
-  ...{ clocks: { server: 1000, own: 1000.1 }, roundTrip: 0.01, principal: 'ann', workers: [worker()] },
+function examined({ text = '', notReady, ...more }: Given = {}): Examined {
   // The first line of a name counts.
-  metrics: new Series(text + WELL),
-  ...more,
-});
+  const metrics = new Series(text + WELL);
+  return {
+    ...{ server: SERVER, version: '1.0.0', ownVersion: '1.0.0', principal: 'ann', workers: [worker()] },
+    ...{ clocks: { server: 1000, own: 1000.1 }, roundTrip: 0.01, own: metrics },
+    ...{ leading: { server: SERVER, notReady: notReady ?? null, metrics } },
+    ...more,
+  };
+}
+
+const store = (trouble: string) =>
+  examined({ text: `jq_object_store_usable{trouble="${trouble}"} ${trouble === '' ? 1 : 0}\n` });
 
 const wrong = (found: Examined) =>
   examine(found)
@@ -56,7 +75,7 @@ const wrong = (found: Examined) =>
 
 describe('jqctl doctor', () => {
   it('asks only for metrics that a server has', () => {
-    const asked = new Set(readFileSync(HEALTH, 'utf8').match(/\b(jq|process)_\w+/g));
+    const asked = new Set(HEALTH.join().match(/\b(jq|process)_\w+/g));
     for (const { name, type } of serverMetrics()) {
       asked.delete(name);
       if (type === 'histogram') for (const part of ['sum', 'count']) asked.delete(`${name}_${part}`);
@@ -72,17 +91,39 @@ describe('jqctl doctor', () => {
     );
   });
 
-  it('leaves store, disk and queue to the one that leads where it asks another', () => {
-    const findings = examine(examined({ leader: 'http://a:8765', text: 'jq_disk_free_bytes 0\n' }));
+  it('looks at store, disk and queue of the one that leads where it asks another, and says so where it cannot', () => {
+    const metrics = new Series(`jq_disk_free_bytes 1000\n${WELL}`);
+    const beside = examined({ leading: { server: 'http://a:8765', notReady: null, metrics } });
+    assert.deepEqual(wrong(beside), ['problem disk']);
+    assert.match(examine(beside)[1]?.says ?? '', /stands by; .* of http:\/\/a:8765, which leads/);
+    const alone = examined({
+      leading: { fault: 'the one that leads cannot be asked from here (ECONNREFUSED)' },
+    });
     assert.deepEqual(
-      findings.map(({ about, level }) => `${level} ${about}`),
-      ['server', 'clocks', 'workers', 'versions', 'store'].map((part) => `ok ${part}`),
+      examine(alone).map(({ about, level }) => `${level} ${about}`),
+      ['ok server', 'warning store', 'ok clocks', 'ok workers', 'ok versions'],
     );
-    assert.match(findings.at(-1)?.says ?? '', /stands by; .* --server http:\/\/a:8765/);
   });
 
   const cases: [what: string, found: Examined, wrong: string[]][] = [
     ['a store that cannot commit', examined({ notReady: 'the store cannot commit' }), ['problem store']],
+    ['an object store that does not answer', store('unreachable'), ['problem objects']],
+    ['an object store that refuses the credentials', store('refused'), ['problem objects']],
+    ['an object store whose bucket is gone', store('no_bucket'), ['problem objects']],
+    ['an object store that is that of others', store('not_ours'), ['problem objects']],
+    ['an object store that fails', store('failing'), ['problem objects']],
+    ['an object store that is well', store(''), []],
+    [
+      'an object store whose clock is another',
+      examined({ text: 'jq_object_store_usable{trouble=""} 1\njq_object_store_clock_ahead_seconds -900\n' }),
+      ['problem objects'],
+    ],
+    [
+      'an object store whose clock is a minute off',
+      examined({ text: 'jq_object_store_usable{trouble=""} 1\njq_object_store_clock_ahead_seconds 60\n' }),
+      ['warning objects'],
+    ],
+    ['workers that nobody can tell of', examined({ workers: null, notReady: 'away' }), ['problem store']],
     ['commits that failed', examined({ text: 'jq_commit_failures_total 2\n' }), ['warning store']],
     ['slow commits', examined({ text: 'jq_commit_duration_seconds_sum 200\n' }), ['warning store']],
     [
@@ -191,5 +232,23 @@ describe('jqctl doctor', () => {
     );
     assert.equal((await run(['doctor', '--server', server.url, '--token', 'wrong'])).code, 3);
     assert.equal((await run(['doctor', '--server', 'http://127.0.0.1:1'])).code, 4);
+  });
+});
+
+describe('jqctl doctor at a server whose database is away', requires('postgresql'), () => {
+  it('says so, and is told what the server measures all the same', async (t) => {
+    const address = new URL(await emptyDatabase());
+    const proxy = await cuttingProxy(t, Number(address.port));
+    address.port = `${proxy.port}`;
+    const server = await startTestServer(t, { store: address.href });
+    assert.equal((await run(['doctor', '--server', server.url])).code, 0);
+    proxy.refuses = true;
+    proxy.cutAll();
+    await until('it not to be ready', async () => (await fetch(`${server.url}/readyz`)).status === 503);
+    const { code, stdout } = await run(['doctor', '--server', server.url]);
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, /^problem +store +the store cannot commit.*\n.* or at its database$/m);
+    assert.match(stdout, /^ok +queue /m);
+    proxy.refuses = false;
   });
 });

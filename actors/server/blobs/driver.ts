@@ -19,6 +19,27 @@ export interface Listed {
   sha256: string | null;
 }
 
+/** Why a place elsewhere takes and gives nothing just now. */
+export type ObjectTrouble =
+  /** It does not answer, or not in time. */
+  | 'unreachable'
+  /** It does not know the credentials, or they may not do what is needed. */
+  | 'refused'
+  | 'no_bucket'
+  /** It holds no objects of this store. */
+  | 'not_ours'
+  /** It answers that it cannot. */
+  | 'failing';
+
+/** How a place elsewhere is found. */
+export interface ObjectSight {
+  trouble: ObjectTrouble | null;
+  /** Whether it writes only where there is nothing when it is asked so; null where that could not be tried. */
+  isConditional: boolean | null;
+  /** Seconds by which its clock is ahead of this one, to a second. */
+  clockAhead: number;
+}
+
 /**
  * Where the bytes of objects lie, each under its SHA-256. It knows nothing of artifacts: what may go, and when, is for
  * `BlobStore` to say, which never asks two things of the same object at once that change it.
@@ -29,6 +50,9 @@ export interface ObjectDriver {
 
   /** Before anything else is asked by a server. @throws StartError where the place cannot be used */
   start(): Promise<void>;
+
+  /** Looks whether it can be used, within seconds; null of a folder. */
+  look(): Promise<ObjectSight | null>;
 
   /** Remembers, across crashes, that nobody knows yet whether an artifact will name these bytes. */
   mark(sha256: string): Promise<void>;

@@ -28,6 +28,10 @@ export class FolderObjects implements ObjectDriver {
     await rm(join(this.#root, COMING), { recursive: true, force: true });
   }
 
+  async look(): Promise<null> {
+    return null;
+  }
+
   mark(sha256: string): Promise<void> {
     return writeFile(this.#markOf(sha256), '');
   }

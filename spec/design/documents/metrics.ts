@@ -1,5 +1,6 @@
 import { Measures } from '../../../actors/server/metrics/measures.ts';
 import { notifyMetrics } from '../../../actors/server/metrics/notify-metrics.ts';
+import { objectMetrics } from '../../../actors/server/metrics/object-metrics.ts';
 import { queueMetrics } from '../../../actors/server/metrics/queue-metrics.ts';
 import { retentionMetrics } from '../../../actors/server/metrics/retention-metrics.ts';
 import { storeMetrics } from '../../../actors/server/metrics/store-metrics.ts';
@@ -23,6 +24,7 @@ export function serverMetrics(): readonly Described[] {
   queueMetrics(metrics, UNASKED);
   workerMetrics(metrics, UNASKED);
   storeMetrics(metrics, UNASKED);
+  objectMetrics(metrics, UNASKED);
   retentionMetrics(metrics, UNASKED, UNASKED);
   notifyMetrics(metrics, undefined, UNASKED, UNASKED);
   new StreamMetrics(metrics, () => 0);

@@ -72,6 +72,8 @@ export class Bucket {
    * @throws StartError where the SDK is not installed
    */
   static async open(location: S3Location, patience: Partial<typeof PATIENCE> = {}): Promise<Bucket> {
+    // Which Node.js this program needs, it says itself.
+    process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
     try {
       return new Bucket(location, await import('@aws-sdk/client-s3'), patience);
     } catch (error) {
@@ -196,6 +198,11 @@ export class Bucket {
       this.#conditional = false;
       return this.#ifNew(false, send);
     }
+  }
+
+  /** Seconds by which the clock of the service is ahead, as its last answer said, which tells whole ones. */
+  get clockAhead(): number {
+    return this.client.config.systemClockOffset / 1000;
   }
 
   /** Whether writing can be left to a condition; else whoever writes looks before. */

@@ -12,8 +12,11 @@ interface Fault {
   $response?: { statusCode?: number };
 }
 
-const statusOf = (error: Fault): number =>
-  error.$metadata?.httpStatusCode ?? error.$response?.statusCode ?? 0;
+/** That of the answer; 0 where none came. */
+export const statusOf = (error: unknown): number => {
+  const { $metadata, $response } = error as Fault;
+  return $metadata?.httpStatusCode ?? $response?.statusCode ?? 0;
+};
 
 /** The name that S3 has for it, or the system. */
 export const nameOf = (error: unknown): string => {
@@ -24,20 +27,20 @@ export const nameOf = (error: unknown): string => {
 /** There is nothing under the key. */
 export const isMissing = (error: unknown): boolean =>
   ['NoSuchKey', 'NotFound'].includes(nameOf(error)) ||
-  (statusOf(error as Fault) === 404 && nameOf(error) !== 'NoSuchBucket');
+  (statusOf(error) === 404 && nameOf(error) !== 'NoSuchBucket');
 
 /** There is something already, where there should have been nothing. */
-export const isThere = (error: unknown): boolean => statusOf(error as Fault) === 412;
+export const isThere = (error: unknown): boolean => statusOf(error) === 412;
 
 /** Somebody else writes the same key at this moment. */
-export const isConflict = (error: unknown): boolean => statusOf(error as Fault) === 409;
+export const isConflict = (error: unknown): boolean => statusOf(error) === 409;
 
 /** The service does not know what was asked of it. */
 export const isUnknown = (error: unknown): boolean =>
-  statusOf(error as Fault) === 501 || nameOf(error) === 'NotImplemented';
+  statusOf(error) === 501 || nameOf(error) === 'NotImplemented';
 
 /** The range begins behind the last byte. */
-export const isBehind = (error: unknown): boolean => statusOf(error as Fault) === 416;
+export const isBehind = (error: unknown): boolean => statusOf(error) === 416;
 
 const WRONG = new Set([
   'CredentialsProviderError',
@@ -49,7 +52,7 @@ const WRONG = new Set([
 
 /** People have to put it right: credentials, the bucket, the region. */
 export function isWrong(error: unknown): boolean {
-  const status = statusOf(error as Fault);
+  const status = statusOf(error);
   const { message } = error as Fault;
   return (
     status === 401 || status === 403 || WRONG.has(nameOf(error)) || /region is missing/i.test(message ?? '')
@@ -61,7 +64,7 @@ export function wordsOf(error: unknown): string {
   const { message = '' } = error as Fault;
   const name = nameOf(error);
   return message === '' || message === name || message === 'UnknownError'
-    ? `${name}${statusOf(error as Fault) > 0 ? `, status ${statusOf(error as Fault)}` : ''}`
+    ? `${name}${statusOf(error) > 0 ? `, status ${statusOf(error)}` : ''}`
     : `${name}: ${message}`;
 }
 

@@ -5,13 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { DirectPut } from '../../../../machines/schema/direct-upload.ts';
-import type { Listed, ObjectBytes, ObjectDriver, SetAside } from '../driver.ts';
+import type { Listed, ObjectBytes, ObjectDriver, ObjectSight, SetAside } from '../driver.ts';
 import { damagedPath, isHash, objectPath } from '../paths.ts';
 import { CHUNK } from '../verify.ts';
 import type { Bucket } from './bucket.ts';
 import { comparesChecksums } from './compares-checksums.ts';
 import { isBehind, isMissing, isWrong, unavailable, wordsOf } from './faults.ts';
 import { Owner } from './owner.ts';
+import { Sight } from './sight.ts';
 
 export interface S3Options {
   bucket: Bucket;
@@ -50,6 +51,7 @@ export class S3Objects implements ObjectDriver {
   readonly #options: S3Options;
   readonly #bucket: Bucket;
   readonly #owner: Owner;
+  readonly #sight: Sight;
   /** Those that were put aside by this process. */
   readonly #aside = new Set<string>();
   #isConfirmed = false;
@@ -62,6 +64,7 @@ export class S3Objects implements ObjectDriver {
     this.#options = options;
     this.#bucket = options.bucket;
     this.#owner = new Owner(options.bucket, options.id);
+    this.#sight = new Sight(options.bucket, this.#owner, () => this.#confirm());
   }
 
   /** A service that is away just now keeps no server from starting: its leases and reads need no objects. */
@@ -78,6 +81,10 @@ export class S3Objects implements ObjectDriver {
         `${url} cannot be reached: until it can, artifacts are neither taken nor given`,
       );
     }
+  }
+
+  look(): Promise<ObjectSight> {
+    return this.#sight.look();
   }
 
   async mark(): Promise<void> {}
@@ -281,6 +288,7 @@ export class S3Objects implements ObjectDriver {
       return await work();
     } catch (error) {
       if (this.lossOf(error) !== null || (error as Error).name === 'AbortError') throw error;
+      this.#sight.doubt();
       this.#pause = { until: performance.now() / 1000 + PAUSE, why: error };
       this.#options.log.error({ why: wordsOf(error) }, 'the object store did not do what it was asked');
       throw this.#fault(error);
