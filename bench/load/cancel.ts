@@ -32,7 +32,7 @@ export async function cancel(
   for (let round = 0; round < rounds; round++) {
     const running = await Promise.all(ids.map((id) => run(lines, id)));
     const told = running.map((task) => heartbeat(lines, task));
-    // The heartbeats are to be parked.
+    // The heartbeats are to be held by the server.
     await delay(20);
     for (const [i, { job_id, worker_id, task_id, attempt }] of running.entries()) {
       const sent = performance.now();

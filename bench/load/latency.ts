@@ -4,7 +4,7 @@ import type { Control } from './loads.ts';
 import { oneTaskJob, RESULT, worker } from './sample-job.ts';
 
 /**
- * An idle server and one parked worker: a job is posted, and two times are taken, in milliseconds: from the
+ * An idle server and one worker that waits: a job is posted, and two times are taken, in milliseconds: from the
  * POST's sending and from its answer until the worker holds the task. The second is 0 where the task was there
  * before the answer.
  */
@@ -24,7 +24,7 @@ export async function latency(
       at: performance.now(),
       task: (JSON.parse(text) as { task: { task_id: string; job_id: string; attempt: number } | null }).task,
     }));
-    // The server is to be idle, the worker parked.
+    // The server is to be idle, the worker to wait.
     await delay(4);
     const sent = performance.now();
     const { id } = JSON.parse(await client.accepted('/v1/jobs', oneTaskJob('latency'))) as { id: string };

@@ -54,7 +54,7 @@ export async function* reconnecting<T>(
   }
 }
 
-/** Clients whose servers take the credential of a stream in its address alone (docs/semantics.md#rights). */
+/** Clients whose servers take the credential of a stream in its address alone (docs/protocol.md#streams). */
 const inAddress = new WeakSet<ClusterClient>();
 
 /**

@@ -67,7 +67,7 @@ export interface AttemptOutput {
   health: { well: true } | { well: false; why: string } | null;
 }
 
-/** What a run tells the agent once nothing of the attempt is left to do but to deliver its outcome. */
+/** What an attempt tells the agent once nothing of the attempt is left to do but to deliver its outcome. */
 export interface AttemptSaved {
   type: 'SAVED';
   key: string;

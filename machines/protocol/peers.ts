@@ -1,4 +1,4 @@
-/** The roles that a peer may say it has (docs/protocol.md#names). */
+/** The roles that a peer may say it has (docs/protocol.md#versioning). */
 const ROLES: readonly string[] = ['client', 'worker', 'server'];
 /** Characters of a version that anybody would write. */
 const LONGEST = 64;

@@ -6,7 +6,7 @@ import { RULES, type ValidationIssue } from './validate.ts';
 export const LEVELS = ['debug', 'info', 'warning', 'error'] as const;
 export const Level = Words(LEVELS);
 
-/** Texts beyond their limits are cut, not refused (docs/protocol.md#limits; `report-limits.ts`). */
+/** Texts beyond their limits are cut, not refused (docs/protocol.md#limits; `machines/report/limits.ts`). */
 export const ReportedEvent = Type.Object({
   type: Type.Optional(
     Type.String({ minLength: 1, default: 'log', description: 'beyond 100 bytes it is cut' }),

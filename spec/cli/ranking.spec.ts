@@ -33,7 +33,7 @@ describe('jqctl ranking', () => {
     assert.doesNotMatch((await ctl()).stderr, /more/);
   });
 
-  it('shows 20 unless more are asked for, and prints all of them as JSON and as a table of commas', async (t) => {
+  it('shows 20 unless more are asked for, and prints all of them as JSON and as CSV', async (t) => {
     const { ctl } = await ranked(t, 24);
     assert.equal((await ctl()).stdout.trimEnd().split('\n').length, 1 + 20);
     const entries = JSON.parse((await ctl('--json')).stdout);

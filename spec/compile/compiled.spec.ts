@@ -127,7 +127,7 @@ for (const [name, machine] of Object.entries(MACHINES)) {
             return side.resolveState({ value: stateValue(leaf), context: one } as never);
           });
           assert.deepEqual(look(snapshots[1] as never, samples), look(snapshots[0] as never, samples));
-          // Born of its input, and restored in any state.
+          // Made of its input, and restored in any state.
           taken += live(twins, { input: one }, commands, samples);
           taken += live(twins, { snapshot: snapshots[0] }, commands, samples);
         }),

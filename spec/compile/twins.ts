@@ -16,7 +16,7 @@ export interface Twins {
   looked: AnyStateMachine;
 }
 
-/** The machine, which may be tabled already, beside itself as XState makes it. */
+/** The machine, which may be compiled already, beside itself as XState makes it. */
 export function twinsOf(machine: AnyStateMachine): Twins {
   const interpreted = createMachine(machine.config, machine.implementations as never) as AnyStateMachine;
   const isPlain = Object.getPrototypeOf(machine) === Object.getPrototypeOf(interpreted);

@@ -19,7 +19,7 @@ const WORDS = ['A', 'B', 'C', 'D', 'E', 'F'] as const;
 /** What the charts are told, and something that none of them knows. */
 export const EVENTS = [...WORDS, 'UNKNOWN'].map((type) => ({ type }));
 
-/** Whoever is born here counts, and remembers the latest of what was done, in order, and why. */
+/** An actor of these charts counts, and remembers the latest of what was done, in order, and why. */
 const kit = setup({
   types: {} as {
     context: { trace: string[]; n: number; last?: unknown };

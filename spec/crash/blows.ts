@@ -2,14 +2,14 @@ import type { LinkState } from '../support/faulty-link.ts';
 import type { PostgresPair } from '../support/postgres-pair.ts';
 import type { Member, Members } from './members.ts';
 
-/** Whom it befalls, and among what. */
+/** The server that is struck, and those around it. */
 export interface Struck {
   leader: Member;
   members: Members;
   pair: PostgresPair;
 }
 
-/** What befalls the server that leads, or its database. */
+/** A fault of the server that leads, or of its database. */
 export interface Blow {
   /** For people: what happens until another one, or the same again, has acknowledged a job. */
   readonly words: string;

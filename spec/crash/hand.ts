@@ -34,7 +34,7 @@ export class Hand {
       if (!task) continue;
       this.#held = task;
       await this.#work(task).catch((fault) => {
-        // The lease lapsed while the server was away, or the job was cancelled: the task is somebody else's.
+        // The lease expired while the server was away, or the job was cancelled: the task is somebody else's.
         if (!isFenced(fault)) throw fault;
       });
       this.#held = null;

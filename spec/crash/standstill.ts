@@ -15,7 +15,7 @@ const AFTERWARDS = 2;
 
 /**
  * Processes are stopped for longer than a lease, and go on. Neither may a task be taken from a worker for silent, nor a
- * worker count as dead. What an earlier crash cost a worker, an answer that never came, has lapsed before.
+ * worker count as dead. What an earlier crash cost a worker, a lease whose answer never came, has expired before.
  * @returns what is wrong, a line each
  */
 export async function standStill({ client, leaseTtl, processes }: Still): Promise<string[]> {

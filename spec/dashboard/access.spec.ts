@@ -78,7 +78,7 @@ describe('access to the dashboard', requires('chromium'), () => {
     await page.locator('#jobs').waitFor();
   });
 
-  it('notices a token that is withdrawn while the page is open', async (t) => {
+  it('notices a token that is revoked while the page is open', async (t) => {
     const authFile = join(await temporaryDirectory(t), 'auth.json');
     const other = { name: 'other', roles: ['admin'], token: 'o-token' };
     await writeFile(authFile, JSON.stringify([other, { name: 'temp', roles: ['viewer'], token: 't-token' }]));

@@ -87,7 +87,7 @@ describe('compared jobs on the dashboard', requires('chromium'), () => {
     assert.equal(await page.locator('.leading').count(), 0);
   });
 
-  it('are saved as a table of commas', async (t) => {
+  it('are saved as CSV', async (t) => {
     const { ids, at } = await two(t);
     const page = await at({ path: `/ui?view=compare&compare=${ids.join(',')}` });
     const coming = page.waitForEvent('download');

@@ -41,7 +41,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
       const told = (await alert(page).locator('time').textContent()) as string;
       const possible = Array.from({ length: 60 }, (_, i) => dateTime(before - 30 + i));
       assert.ok(possible.includes(told), `${told} is when the last data came`);
-      // Every part of the page has asked in vain meanwhile.
+      // Every part of the page has asked meanwhile, and had no answer.
       for (let i = 0; i < 3; i++) await page.getByRole('button', { name: 'Try now' }).click();
       await page.getByText('Offline', { exact: true }).waitFor();
       assert.equal(await alert(page).count(), 1, 'one banner');

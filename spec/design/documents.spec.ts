@@ -85,7 +85,7 @@ describe('the documents', () => {
     assert.ok(named.length > 10, `${named.length} names were found`);
   });
 
-  test('say of a file only names that stand in it: `name` of [words](file.ts), or in it', () => {
+  test('name only what stands in the file that they link: `name` of [words](file.ts), or in it', () => {
     const said = documents.flatMap((document) =>
       [...read(document).matchAll(/`(\w+)`[ \n]+(?:of|in)[ \n]+\[[^\]]+\]\(([\w./-]+\.[jt]sx?)\)/g)].map(
         ([text, name, path]) => ({

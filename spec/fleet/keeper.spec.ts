@@ -144,7 +144,7 @@ describe('who keeps a fleet', () => {
     assert.equal(log.filter((line) => line === 'an allocation failed').length, 1);
   });
 
-  it('tells why allocations ended as none should, and others ask meanwhile', async (t) => {
+  it('pauses when allocations end as none should, and says why', async (t) => {
     const { engine, open, submit } = await scene(t);
     const keeper = await open();
     await submit(3);

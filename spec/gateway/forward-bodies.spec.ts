@@ -57,7 +57,7 @@ describe('the body of a request that is sent on', () => {
     );
   });
 
-  test('is one there, too, whatever the method: none of it is a request', async (t) => {
+  test('is a body there, too, whatever the method: none of it is taken for a request', async (t) => {
     const bodies: string[] = [];
     const leader = await leaderThat(t, async (request, response) => {
       bodies.push(await textOf(request));
@@ -82,7 +82,7 @@ describe('the body of a request that is sent on', () => {
     ['of a length', { 'Content-Length': '2' }, '{}'],
     ['in chunks', { 'Transfer-Encoding': 'chunked' }, '2\r\n{}\r\n0\r\n\r\n'],
   ] as const)
-    test(`${how} is left out of a question, which is answered as without it`, async (t) => {
+    test(`${how} is left out of a GET, which is answered as without it`, async (t) => {
       const bodies: string[] = [];
       const leader = await leaderThat(t, async (request, response) => {
         bodies.push(await textOf(request));

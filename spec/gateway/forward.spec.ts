@@ -165,7 +165,7 @@ describe('what a server that stands by sends on', () => {
     await until('the answer', () => raw.received.includes(`{"bytes":${SIZE}}`));
   });
 
-  test('ends with 503 at the end of this server, where it only waits for something to happen', async (t) => {
+  test('ends with 503 when this server stops, where it only waits for something to happen', async (t) => {
     const leader = await leaderThat(t, (request) => void request.resume());
     const { gateway } = await standbyOf(t, leader.url);
     const body = JSON.stringify({ wait_s: 30 });

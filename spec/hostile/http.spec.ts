@@ -113,7 +113,7 @@ const CASES: [string, string | Buffer, number[]][] = [
   ['three requests at once', GET_ME.repeat(3), [200, 200, 200]],
   ['a second request before the first is answered', get('/v1/jobs') + GET_ME, []],
 
-  // What the library waits for in vain ends with its patience, ten seconds.
+  // Where the library waits for what never comes, its time limit ends that: ten seconds.
   ['150 headers', get('/v1/me', 'X-A: b\r\n'.repeat(150)), []],
   ['a space before the colon', `GET /v1/me HTTP/1.1\r\n${HOST}Authorization : Bearer tok\r\n\r\n`, []],
   ['a folded header', `GET /v1/me HTTP/1.1\r\n${HOST}Authorization:\r\n Bearer tok\r\n\r\n`, []],

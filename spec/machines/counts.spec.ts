@@ -11,7 +11,7 @@ import { fail, jobContext, NO_TASKS, report, taskContext } from './samples.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
-/** A job and its tasks, wired by the routing table as a turn of the supervisor wires them. */
+/** A job and its tasks, wired as the table of reactions has it in a turn of the supervisor wires them. */
 class Wired {
   readonly tasks: Driven<typeof taskMachine>[];
   readonly job: Driven<typeof jobMachine>;
@@ -43,7 +43,7 @@ class Wired {
     return this.job.snapshot !== before;
   }
 
-  /** In the order of the verb: the job first, and its tasks only if it took the event. */
+  /** In the order of the handler: the job first, and its tasks only if it took the event. */
   cancel(): void {
     if (!this.tellJob({ type: 'CANCEL' })) return;
     this.cancelling = true;

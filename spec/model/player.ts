@@ -113,7 +113,7 @@ export class Player extends SideBySide {
     return Object.values(this.world.workers).some((worker) => lacksPath(this.world, worker));
   }
 
-  /** At most one lease a worker: two with the same deadline could lapse in either order. */
+  /** At most one lease a worker: two with the same deadline could expire in either order. */
   #distinct(requests: readonly Request[]): Act[] {
     const asking = new Set(this.world.leases.map((lease) => lease.worker));
     return requests.flatMap((request) => {

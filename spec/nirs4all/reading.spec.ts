@@ -36,7 +36,7 @@ def build_pipeline():
 `;
 
 describeWithLibrary('the tables of a dataset', (runner) => {
-  it('are read once for all tasks of a host, and again when they have become others, with what a cold task makes of them', async () => {
+  it('are read once for all tasks of a host, and again when they have changed, with what a cold task makes of them', async () => {
     const [state, dataset] = [scratch(), join(scratch(), 'gasoline')];
     cpSync(GASOLINE, dataset, { recursive: true });
     const userCode = scratch();

@@ -187,7 +187,7 @@ for (const { name, needs, make } of kinds()) {
   });
 
   describe(`bytes that are damaged in ${name}`, needs, () => {
-    /** What may become of bytes; a store is none the wiser until it looks. */
+    /** What may become of bytes; a store does not know of it until it looks. */
     const fates: Record<string, (bytes: Buffer) => Buffer | null> = {
       'a flipped bit': (bytes) => flipped(bytes, 500_000),
       'a flipped bit in the last byte': (bytes) => flipped(bytes, bytes.length - 1),

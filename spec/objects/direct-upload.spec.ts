@@ -144,7 +144,7 @@ describe('an upload that does not go through the server', requiresS3(), () => {
     assert.deepEqual(await keys(), []);
   });
 
-  test('comes through the server where the object store takes it not, is out of reach, or says nothing of it', async (t) => {
+  test('comes through the server where the object store does not take it, is out of reach, or says nothing of it', async (t) => {
     const fates: Fault[] = [
       'cut',
       { status: 403, code: 'AccessDenied' },

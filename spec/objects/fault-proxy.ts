@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What befalls a request on its way. */
+/** What goes wrong with a request on its way. */
 export type Fault =
   /** The connection is closed before anything is answered. */
   | 'cut'
@@ -19,7 +19,7 @@ export type Fault =
 export class FaultProxy {
   /** What was asked for, such as `PUT /bucket/key`. */
   readonly seen: string[] = [];
-  /** Decides what befalls a request: undefined for nothing. */
+  /** Decides what goes wrong with a request: undefined for nothing. */
   fault: (asked: string, incoming: IncomingMessage) => Fault | undefined = () => undefined;
   readonly #target: URL;
   readonly #server: Server;

@@ -63,7 +63,7 @@ describe('an artifact that the object store gives itself', requiresS3(), () => {
     assert.equal(direct().length, 2);
   });
 
-  test('comes from the server where the object store gives it not, or cannot be reached by the client', async (t) => {
+  test('comes from the server where the object store does not give it, or cannot be reached by the client', async (t) => {
     const { server, proxy, artifact_id } = await serve(t);
     for (const fault of ['cut', { status: 403, code: 'AccessDenied' }] as const) {
       let befell = 0;

@@ -71,7 +71,7 @@ describe('a server whose objects lie in S3', requiresS3(), () => {
     assert.equal((await it.download(nothing.artifact_id)).bytes.length, 0);
   });
 
-  test('goes on with its leases, tasks and reads while the object store is away, says so of artifacts, and is none the worse after', async (t) => {
+  test('goes on with its leases, tasks and reads while the object store is away, says so of artifacts, and works as before afterwards', async (t) => {
     const { url, proxy } = await place();
     const state = await temporaryDirectory(t);
     const first = await startTestServer(t, { state, objects: s3Location(url) });
@@ -184,7 +184,7 @@ describe('a server whose objects lie in S3', requiresS3(), () => {
     assert.equal(await download(cluster, two.model), 'another model');
   });
 
-  test('is one that had them in its state directory before, and may have them there again: both ways whole, also when broken off', async (t) => {
+  test('may have had them in its state directory before, and may have them there again: all arrive whole, also after a copy that broke off', async (t) => {
     const { url, keys, proxy } = await place();
     const state = await temporaryDirectory(t);
     const all = [randomBytes(1000), randomBytes(300_000), randomBytes(9_000_000), Buffer.alloc(0)];
@@ -234,7 +234,7 @@ describe('a server whose objects lie in S3', requiresS3(), () => {
     );
   });
 
-  test('is backed up without its objects, which are looked for; a restored store has them only by a word', async (t) => {
+  test('is backed up without its objects, which are looked for; a restored store has them only with --take-objects', async (t) => {
     const { url, keys, bucket } = await place();
     const root = await temporaryDirectory(t);
     const [state, to, drill, next] = ['state', 'backups', 'drill', 'next'].map((name) =>

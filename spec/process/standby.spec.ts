@@ -44,7 +44,7 @@ async function ended(client: ClusterClient, id: string): Promise<boolean> {
 }
 
 describe('of two servers on one database', requires('postgresql'), () => {
-  test('the one that was stopped for long awakes to hear that the other leads, writes nothing, and ends', async (t) => {
+  test('the one that was stopped for long hears when it goes on that the other leads, writes nothing, and ends', async (t) => {
     const store = await emptyDatabase();
     const state = await sharingState(t);
     const first = await startBeside(t, store, state);
@@ -52,7 +52,7 @@ describe('of two servers on one database', requires('postgresql'), () => {
     await second.server.announced('standing_by');
     await submit(first.client, 'before');
     first.server.child.kill('SIGSTOP');
-    // Lies in its socket until it awakes.
+    // Waits in its socket until the server goes on.
     const late = submit(first.client, 'late').then(
       () => 'accepted',
       () => 'refused',

@@ -9,7 +9,7 @@ const MB = 1_000_000;
 const bytes = (sign: number, size = MB) => String(sign).repeat(size);
 const dataset = (artifact_id: string) => ({ kind: 'artifact', artifact_id });
 
-describe('what is deleted for the sake of others is no more than that', () => {
+describe('no more is deleted than has to be', () => {
   /** Those of some jobs that are there after a pass that may delete and another that sees what it brought. */
   async function left({ cluster }: Awaited<ReturnType<typeof clusterKeeping>>, ids: readonly string[]) {
     for (const seconds of [20, 3700, 3700]) {

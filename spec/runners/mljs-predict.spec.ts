@@ -175,7 +175,7 @@ describe('spectra that lie elsewhere than those of the model', () => {
     );
   });
 
-  it('are told, where they do not say where they lie and are as many', () => {
+  it('are taken with a warning, where they do not say where they lie and are as many', () => {
     const found = predict(model, { 'new.csv': spectra.map((row) => row.join(',')).join('\n') });
     assert.deepEqual(predictedIn(found), direct);
     assert.match(found.warnings.join(), /401 columns without wavelengths.*; they were taken for the same$/);

@@ -213,7 +213,7 @@ describe('notifications', () => {
     assert.equal(received.length, 1);
   });
 
-  it('of a job that ends behind the last look, when nothing more was found, are sent without another end', async (t) => {
+  it('of a job that ends just after the last look found nothing are sent, though no other job ends', async (t) => {
     const receiver = await startReceiver(t);
     const store = await SqliteStore.open(await temporaryDirectory(t));
     const events = new EventBus();

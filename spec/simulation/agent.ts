@@ -190,7 +190,7 @@ export class PlayedAgent {
     return identity as unknown as Identity;
   }
 
-  /** The statechart of a run: what is sent to the server is the program's own, what touches the machine is played. */
+  /** The statechart of an attempt: what is sent to the server is the program's own, what touches the machine is played. */
   #runLogic() {
     const { outbox } = this.#disk;
     return attemptLogic(this.#worker()).provide({

@@ -154,7 +154,7 @@ for (const driver of drivers) {
       }
     });
 
-    test('takes half a surrogate pair for something that is no character', async (t) => {
+    test('keeps half a surrogate pair within a document, and U+FFFD in the place of one in a text', async (t) => {
       const store = await (await driver.place(t)).open();
       await store.commit({
         ...nothing(),

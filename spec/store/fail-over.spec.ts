@@ -57,7 +57,7 @@ describe('a store in a primary of PostgreSQL with a replica', requires('postgres
     });
   });
 
-  test('has no turn written that the replica does not have, whoever has the wait for it ended', async (t) => {
+  test('takes no turn for written that the replica does not have, also where somebody ends the wait for it', async (t) => {
     const pair = await pairOfThisFile();
     const address = addressOf(pair.ports, await pair.database());
     const store = await storeAt(t, address);

@@ -42,7 +42,7 @@ describe('a folder of objects', requires('postgresql'), () => {
     assert.equal(second.state, 'standing_by');
   });
 
-  test('is the other one’s once nobody says whose it is, as after a crash in the middle of saying so', async (t) => {
+  test('becomes that of another store where no mark says whose it is, as after a crash while the mark was written', async (t) => {
     const state = await temporaryDirectory(t);
     await served(t, { state, store: await emptyDatabase() });
     const mark = join(state, 'objects', MARK);
@@ -65,7 +65,7 @@ describe('a folder of objects', requires('postgresql'), () => {
     assert.deepEqual(await served(t, { state, store: third }), ['kept', 'kept', 'kept']);
   });
 
-  test('is not what a server has that was told of a bucket: it does not stand by, with what to do', async (t) => {
+  test('is not shared by a server that was told of a bucket: it does not stand by, and says what to do', async (t) => {
     const state = await sharingState(t);
     const store = await emptyDatabase();
     await startTestServer(t, { store, state: await state() });

@@ -180,7 +180,7 @@ describe('a second server on one database', requires('postgresql'), () => {
     await assert.doesNotReject(second.client.call('submitJob', { body: JOB as never }));
   });
 
-  test('is given the store by one that says at the same moment that it leads, and is not told that it lost it', async (t) => {
+  test('is given the store by one whose last sign of life is still on its way, and that one does not end as superseded', async (t) => {
     const { store, first, second } = await pair(t);
     const other = await aside(t, store);
     await other.query('BEGIN');
@@ -236,7 +236,7 @@ describe('a second server on one database', requires('postgresql'), () => {
     await second.client.call('submitJob', { body: JOB as never });
   });
 
-  test('leads then also where a third one looks for it, too', async (t) => {
+  test('leads then also where a third one tries the lock, too', async (t) => {
     const store = await emptyDatabase();
     const state = await sharingState(t);
     const proxy = await cuttingProxy(t, (await postgres()).port);
@@ -266,7 +266,7 @@ describe('a second server on one database', requires('postgresql'), () => {
     await Promise.race([second.leads, once(left, 'abort').then(() => assert.fail('nobody leads'))]);
   });
 
-  test('is left by the first, which lost the database within a commit, without a word of what became of that', async (t) => {
+  test('leads with what the first committed, which lost the database meanwhile and ended without knowing whether it did', async (t) => {
     const store = await emptyDatabase();
     const proxy = await cuttingProxy(t, (await postgres()).port);
     const through = new URL(store);

@@ -182,7 +182,7 @@ function looksIn(act: () => void): number {
 }
 
 describe('the class of a time', () => {
-  test('is never shorter than the time, by a hundredth longer at most, and one of few', () => {
+  test('is never shorter than the time, longer by a hundredth at most, and one of few classes', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.001, max: 9e8, noNaN: true }), (time) => {
         const of = timeClass(time);

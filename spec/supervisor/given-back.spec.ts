@@ -66,7 +66,7 @@ describe('a task that its worker gives back', () => {
     assert.equal((await cluster.onlyTask(other.id)).status, 'queued');
   });
 
-  test('is what every other failure is where the reason is a word that nobody knows', async (t) => {
+  test('counts as any other failure where the reason is a word that nobody knows', async (t) => {
     const { cluster, id, worker, task } = await atWork(t, job({ retry: { max_attempts: 1 } }));
     await worker.fail(task, { error: 'it broke', reason: 'tired' });
     assert.equal((await cluster.onlyTask(id)).status, 'failed');

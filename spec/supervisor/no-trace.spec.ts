@@ -12,7 +12,7 @@ async function refused(cluster: TestCluster, act: () => Promise<unknown>): Promi
   cluster.freeDisk();
 }
 
-/** A worker without `active` whose running task lapsed: it has not been told to stop it yet. */
+/** A worker without `active` that has lost its running task: it has not been told to stop it yet. */
 async function withStopOrder(cluster: TestCluster): Promise<{ worker: TestWorker; task_id: string }> {
   await cluster.submit(job({ retry: { max_attempts: 1 } }));
   const worker = await cluster.register();

@@ -131,7 +131,7 @@ describe('single cancellations in a job that selects', () => {
     assert.deepEqual([status, error], ['failed', 'what refits the selected variant was cancelled']);
   });
 
-  test('of the refit is made good by a retry of the job, with a task of its own', async (t) => {
+  test('of the refit is followed, when the job is retried, by a new task that refits', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { id } = await cluster.submit(selecting(2));
@@ -152,7 +152,7 @@ describe('single cancellations in a job that selects', () => {
     await assert.rejects(cluster.retry(id), { code: 'illegal_transition' });
   });
 
-  test('of one refit is made good although another one succeeded', async (t) => {
+  test('of one refit is followed by a new one when the job is retried, although another refit succeeded', async (t) => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { id } = await cluster.submit(selecting(1, { dataset: undefined, datasets: datasets('a', 'b') }));

@@ -205,7 +205,7 @@ describe('a model that was uploaded', () => {
   const text = (type: string, id: string) =>
     JSON.stringify(predicting({ kind: 'artifact', artifact_id: id }, { type }));
 
-  test('is code, and taken by servers and workers that run code alone', async (t) => {
+  test('is code, and taken only by servers and workers that run code', async (t) => {
     const { cluster, predictor } = await trained(t);
     const model = await upload(cluster, 'a pickle');
     await refuses(
@@ -224,7 +224,7 @@ describe('a model that was uploaded', () => {
     assert.deepEqual(await predictor.lease(), []);
   });
 
-  test('is no other than one that code of its submitter made, or than what a task kept as something else', async (t) => {
+  test('is code like one that code of its submitter made, and like what a task kept as something else than its model', async (t) => {
     const { cluster, worker } = await trained(t);
     const made = await done(cluster, worker, {
       pipeline: { kind: 'python_entrypoint', entrypoint: 'lab:build' },
@@ -240,7 +240,7 @@ describe('a model that was uploaded', () => {
     }
   });
 
-  test('is taken by all where a job of this server has made the very bytes, of a pipeline', async (t) => {
+  test('is taken by all where a job of this server has made the same bytes, from a pipeline that is no code', async (t) => {
     const { cluster, worker } = await trained(t);
     const made = async (bytes: string, differs = {}) => {
       await done(cluster, worker, differs, bytes);

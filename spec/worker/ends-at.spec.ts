@@ -68,7 +68,7 @@ describe('an allocation of Slurm', () => {
     assert.equal(await allocationOf({}, log), null);
   });
 
-  it('is asked of squeue before, in a time whose zone is known', async (t) => {
+  it('has its end from squeue before that version, as a time whose zone is known', async (t) => {
     const asked =
       '[ "$TZ $SLURM_TIME_FORMAT $*" = "UTC standard --noheader --jobs 17 --format %e" ] && echo 2026-11-29T18:00:00';
     assert.equal(await endIn(t, asked), Date.UTC(2026, 10, 29, 18) / 1000);

@@ -25,7 +25,7 @@ async function forgetTheLast(state: string): Promise<void> {
   await db.close();
 }
 
-describe('a server that lives for a year, in a few days', () => {
+describe('a server in a simulated year of only a few days', () => {
   test('keeps what it has to, deletes the rest for good, and has backups that restore', async (t) => {
     const { counts, withoutFullDisk } = await live(t);
     t.diagnostic(JSON.stringify(counts));

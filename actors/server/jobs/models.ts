@@ -14,8 +14,8 @@ type Submit = Pick<MessageOf<'submit_job'>, 'job' | 'allow_code'>;
 /**
  * A submitted job with the model that it predicts with: the best of a job becomes the artifact that it is now, so that
  * a retry of that job changes nothing here, and so that it stays while this job does.
- * @throws ClusterError `job_not_ended`; `invalid_body` where there is no such model; `python_jobs_disabled` for an
- *   one that is code of its submitter
+ * @throws ClusterError `job_not_ended`; `invalid_body` where there is no such model; `python_jobs_disabled` for one
+ *   that is code of its submitter
  */
 export function withModel({ job, allow_code }: Submit, turn: Turn, preloaded: Preloaded): JobDigest {
   const { model } = job;

@@ -6,7 +6,7 @@ import type { Table } from '../store/columns.ts';
 import { type Queries, sql } from '../store/sql.ts';
 import { JOBS, TASKS, WORKERS } from '../store/tables.ts';
 
-/** Characters of a text that are read: results and errors may be long, and this is for eyes. */
+/** Characters of a text that are read: results and errors may be long, and people read this. */
 const LONGEST_TEXT = 2000;
 /** Texts of any length; those that are no JSON of their own. */
 const LONG: readonly string[] = ['error', 'result', 'suspended'];

@@ -1,7 +1,7 @@
 /**
  * Bytes of the rows that one statement brings, about: whatever the length of an answer and however slowly its client
  * takes it, no more of it than that is in memory, and the driver never makes a longer text. A row by itself may have
- * more only by as much as its short columns have; see `holes.ts` for the long ones.
+ * more only by as much as its short columns have; see `long-values.ts` for the long ones.
  */
 export const PAGE_BYTES = 256 * 1024;
 /** Rows that are looked at together. */

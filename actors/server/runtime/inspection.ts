@@ -23,7 +23,7 @@ interface Watcher {
 /** The id of the supervisor's own actor. */
 export const SUPERVISOR = 'supervisor';
 const MOST_REMEMBERED = 10_000;
-/** Characters of a text that are shown; results and tracebacks may be long, and inspection is for eyes. */
+/** Characters of a text that are shown; results and tracebacks may be long, and people read this. */
 const LONGEST_TEXT = 2000;
 
 /**

@@ -74,7 +74,7 @@ async function interruptedIn(state: string, root: string): Promise<OutboxEntry |
 
 async function readRef(base: string, file: string): Promise<AttemptRef | null> {
   const note = await readNote(base, file);
-  // After a restart of the machine, or on a copy of its disk, this is no news: the lease has lapsed, or is another's.
+  // After a restart of the machine, or on a copy of its disk, this is no news: the lease has expired, or is another's.
   if (note.boot !== undefined && note.boot !== system.boot()) return null;
   const { task_id, attempt, worker_id } = note;
   const checked = check({ task_id, attempt, worker_id });

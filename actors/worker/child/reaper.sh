@@ -8,7 +8,7 @@
 #   + ID      a process group runs
 #   - ID      it is gone
 
-# Whoever ends the worker in good order may signal all processes around it; the guard stays until the pipe ends.
+# Whoever ends the worker in an orderly way may signal all processes around it; this one stays until the pipe ends.
 trap '' HUP INT TERM
 
 mark= cells= groups=' '

@@ -65,7 +65,7 @@ export class Reaper {
       this.#process = null;
       if (this.cgroups) this.cgroups.companion = undefined;
       if (!this.#stopped)
-        this.#log.warn({ why }, 'the guard over the tasks has ended; the next task starts one');
+        this.#log.warn({ why }, 'the reaper of the tasks has ended; the next task starts one');
     };
     reaper.once('error', over);
     reaper.once('exit', (code, signal) => over(signal ?? code));

@@ -113,7 +113,7 @@ export const workers = {
       const leased = leasedIn(reply);
       if (leased.length === 0) return;
       const tasks = leased.map(({ task_id, attempt }) => ({ task_id, attempt }));
-      // Should this fail too, the lease lapses in its time.
+      // Should this fail too, the lease expires in its time.
       backend.send({ type: 'lease_undelivered', worker_id: params.id as string, tasks }).catch(() => {});
     },
   }),

@@ -97,7 +97,7 @@ export class Forwarder {
     }
   }
 
-  /** @param failed who was asked in vain just now */
+  /** @param failed who was asked just now, without success */
   async #find(failed: Leader | null, patience: { left: number }, exchange: Exchange): Promise<Leader> {
     const { leadership } = this.#options;
     const since = performance.now();

@@ -83,7 +83,7 @@ const ABOUT: Readonly<Record<keyof typeof LIMITS, { what: string; unit: 'charact
   note: { what: 'the note of a job', unit: 'characters' },
   tag: { what: 'a tag of a job', unit: 'characters' },
   tags: { what: 'tags of a job', unit: '' },
-  members: { what: 'labels, package constraints, capabilities that a job asks for: each', unit: '' },
+  members: { what: 'labels (of workers, too), constraints, capabilities of a job: each', unit: '' },
   warnings: { what: 'unknown fields that are warned about by name; the rest is counted', unit: '' },
   declared: { what: 'capabilities, version and labels of a worker together', unit: 'bytes' },
   error: { what: '`error` of a failure', unit: 'bytes' },

@@ -139,7 +139,7 @@ function above(node: AnyStateNode): AnyStateNode[] {
   return node.parent === undefined ? [] : [node.parent, ...above(node.parent)];
 }
 
-/** Every node is below no node at all: undefined stands for what is around the root. */
+/** Undefined stands for what is around the root, so that every node is below it. */
 function isBelow(node: AnyStateNode, other: AnyStateNode | undefined): boolean {
   return other === undefined || above(node).includes(other);
 }

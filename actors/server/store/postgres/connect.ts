@@ -14,7 +14,7 @@ type Settings = Readonly<Record<string, string>>;
 /** Milliseconds until a connection has to stand: shorter where another host can be asked instead. */
 const CONNECT_MS = { alone: 10_000, among: 3000 };
 
-/** Variables of libpq that the driver has no eye for, and the parameters of an address that say the same. */
+/** Variables of libpq that the driver does not read, and the parameters of an address that say the same. */
 const TLS_VARIABLES = {
   PGSSLMODE: 'sslmode',
   PGSSLROOTCERT: 'sslrootcert',

@@ -42,8 +42,8 @@ export class Catalog {
 
   /**
    * Puts a dataset in place and keeps it there.
-   * @throws InputError for what is not in the catalog, or is not what the catalog says; `SourceAway` and others
-   *   where another attempt may succeed
+   * @throws InputError for what is not in the catalog, or is not what the catalog says;
+   *   `SourceUnavailableError` and others where another attempt may succeed
    */
   async use(catalogId: string, persistence: Persistence): Promise<CatalogDataset> {
     const entry = choose(await this.#readIndex(persistence), catalogId, this.#index);

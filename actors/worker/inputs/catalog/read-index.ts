@@ -6,7 +6,7 @@ import { away, type Location, locate, Sources } from './source.ts';
 const MAX_INDEX_BYTES = 16 * 1024 * 1024;
 const CHECK_MS = 10_000;
 
-/** The text of an index. @throws InputError, `SourceAway` and others, as `Sources.open` */
+/** The text of an index. @throws InputError, `SourceUnavailableError` and others, as `Sources.open` */
 export async function readIndex(sources: Sources, index: Location, signal: AbortSignal): Promise<string> {
   const what = 'the catalog';
   const source = await sources.open(index, what, signal).catch((error: unknown) => {

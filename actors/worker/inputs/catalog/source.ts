@@ -13,7 +13,7 @@ import type { Persistence } from '../../link/persist.ts';
 /** Where a catalog or one of its datasets lies. */
 export type Location = { kind: 'file'; path: string } | { kind: 'http'; url: URL };
 
-/** The server of a catalog, or of a dataset, gave nothing useful: another attempt may have more luck. */
+/** The server of a catalog, or of a dataset, gave nothing useful: another attempt may succeed. */
 export class SourceUnavailableError extends WorkerError {}
 
 /** How often something that is away is asked for, before the attempt fails. */

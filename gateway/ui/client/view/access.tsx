@@ -122,9 +122,7 @@ function Explanation({ of }: { of: Refused }) {
   if (of.status === 403) return <>The server does not answer to this page under this address.</>;
   if (session.token.value) {
     return (
-      <>
-        It may have been mistyped, replaced or withdrawn. Enter the present one, or ask who runs the server.
-      </>
+      <>It may have been mistyped, replaced or revoked. Enter the present one, or ask who runs the server.</>
     );
   }
   return <>Enter the token that you were given by who runs the server.</>;

@@ -6,7 +6,7 @@ export const childrenOf = (chart: Chart, id: string): ChartState[] =>
 
 export const isAround = (outer: string, inner: string): boolean => inner.startsWith(`${outer}.`);
 
-/** `FAIL [mayRetryFailure]`; its guard as UML writes it. */
+/** `FAIL [isTriedAgain]`; its guard as UML writes it. */
 export const labelOf = ({ event, guard }: Pick<ChartArrow, 'event' | 'guard'>): string =>
   guard === null ? event : `${event} [${guard}]`;
 
