@@ -284,7 +284,7 @@ export class ServerCommand extends BaseCommand {
       );
     if (heartbeatInterval >= leaseTtl) {
       throw usageError(
-        '--heartbeat-interval: must be shorter than --lease-ttl, or leases of healthy workers lapse',
+        '--heartbeat-interval: must be shorter than --lease-ttl, or leases of healthy workers expire',
       );
     }
     return {

@@ -20,7 +20,7 @@ const held: readonly TaskStatus[] = HELD_STATUSES;
 /** Whether a worker holds a task in this status: it takes one of the worker's slots, and its lease expires. */
 export const isHeld = ({ status }: { status: TaskStatus }): boolean => held.includes(status);
 
-const LOST = 'the worker fell silent and the lease lapsed';
+const LOST = 'the worker fell silent and the lease expired';
 
 /** With the answer that each repetition of the report gets as well. */
 const accepted = ({ worker_id, attempt, verb }: TaskReport, requeued: boolean): AcceptedReport => ({
@@ -202,7 +202,7 @@ const failing = [
   },
 ] as const;
 
-const lapsing = { target: '#task.lost', actions: 'emitLost' } as const;
+const expiring = { target: '#task.lost', actions: 'emitLost' } as const;
 
 const takingBack = {
   target: '#task.queued',
@@ -264,7 +264,7 @@ export const taskMachine = parts.createMachine({
         TAKE_BACK: takingBack,
         FAIL: failing,
         GIVE_BACK: givingBack,
-        LEASE_EXPIRED: lapsing,
+        LEASE_EXPIRED: expiring,
         CANCEL: { target: 'cancelled', actions: ['endLease', 'emitCancelled', ended('cancelled')] },
       },
     },
@@ -287,7 +287,7 @@ export const taskMachine = parts.createMachine({
               },
               { target: '#task.failed', actions: [...givingUp, ended('timed_out')] },
             ],
-            LEASE_EXPIRED: lapsing,
+            LEASE_EXPIRED: expiring,
             TAKE_BACK: takingBack,
             CANCEL: { target: 'stopping', actions: 'emitStopRequested' },
           },

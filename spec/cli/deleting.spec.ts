@@ -115,7 +115,7 @@ describe('jobs are deleted and kept by the command line', () => {
     assert.equal(await shown(), undefined);
   });
 
-  it("another owner's job is refused in a sentence, as what one may not do", async (t) => {
+  it("another owner's job is refused with a message, as what one may not do", async (t) => {
     const { server, env } = await scene(t, {
       principals: ['ann:ann-token:submitter', 'bob:bob-token:submitter'],
     });

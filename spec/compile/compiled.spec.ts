@@ -275,12 +275,12 @@ describe('a snapshot from anywhere is understood', () => {
   const twins = twinsOf(taskMachine);
   const [context] = fc.sample(ARBITRARY.task.context, { seed: 4, numRuns: 1 });
   const value = () => ({ running: 'executing' });
-  const lapse = { type: 'LEASE_EXPIRED' };
+  const expiry = { type: 'LEASE_EXPIRED' };
 
   it('when its state value is another object with the same content', () => {
     const snapshot = { ...taskMachine.resolveState({ value: value(), context } as never), value: value() };
     alone(taskMachine, () => {
-      const [after] = transition(taskMachine as AnyStateMachine, snapshot as never, lapse);
+      const [after] = transition(taskMachine as AnyStateMachine, snapshot as never, expiry);
       assert.notEqual(after.value, snapshot.value);
     });
   });
@@ -290,7 +290,7 @@ describe('a snapshot from anywhere is understood', () => {
       input: context as never,
       snapshot: twins.interpreted.resolveState({ value: value(), context } as never) as never,
     }).start();
-    alone(taskMachine, () => actor.send(lapse as never));
+    alone(taskMachine, () => actor.send(expiry as never));
     assert.equal(typeof actor.getSnapshot().value, 'string');
     assert.equal(actor.getSnapshot().machine, taskMachine);
   });

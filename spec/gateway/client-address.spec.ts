@@ -45,7 +45,7 @@ describe('the address of a client', () => {
     it(title, () => assert.equal(new ClientAddresses(trusted).of(headOf(...lines), peer), client));
   }
 
-  it('is refused as a proxy where it is none, in a sentence', () => {
+  it('is refused for --trust-proxy where it is none, with a message', () => {
     for (const text of ['', 'proxy.lab', '10.0.0.0/33', '::1/129', '10.0.0.0/', '10.0.0.1 10.0.0.2']) {
       assert.throws(
         () => new ClientAddresses([text]),

@@ -253,7 +253,7 @@ describe('what differs between specifications', () => {
     ]);
   });
 
-  it('is never behind a cut: pipelines that only some have are told by all of their steps', () => {
+  it('is never cut off: pipelines that only some jobs have are shown with all of their steps', () => {
     const model = (n: number) =>
       `{"model":{"class":"sklearn.cross_decomposition.PLSRegression","params":{"n_components":${n}}}}`;
     const folds =

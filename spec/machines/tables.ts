@@ -107,7 +107,7 @@ export const WORKER_TABLE: Table = {
     # One that is drained takes no task, and says so when it has none.
     alive.draining | TASK_RELEASED | both taken, drained          | =              |
     alive.draining | TASK_RELEASED | one taken, drained           | alive.drained  | worker_drained
-    # Death takes no task: the lapse of its lease does.
+    # Death takes no task: the expiry of its lease does.
     alive.idle / alive.busy / alive.full / alive.draining / alive.drained | HEARTBEAT_MISSED | | dead | worker_dead
     # It says that it asks for no tasks at present; or it was told to end, and finishes what it has.
     alive.idle / alive.busy / alive.full / alive.draining / alive.drained | SUSPEND | | = | worker_suspended / polling_ended

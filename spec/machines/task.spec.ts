@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { accepted, fail, heldTask, report, TASK_EVENTS, taskContext } from './samples.ts';
 import { ended, held, last, task } from './task-support.ts';
 
-const SILENT = 'the worker fell silent and the lease lapsed';
+const SILENT = 'the worker fell silent and the lease expired';
 
 const REPORTED = { event: TASK_EVENTS['FAIL retriable'], why: 'reported', reports: true } as const;
 const TIMED_OUT = { event: TASK_EVENTS.TIMEOUT, why: 'timed_out', reports: false } as const;
@@ -123,26 +123,29 @@ for (const state of ['leased', 'running.executing']) {
 
   describe(`a task whose lease expires while it is ${from}`, () => {
     it('is lost and queued again in one step', () => {
-      const lapsed = held(state, { last_report: accepted(report('start')) });
-      assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
+      const expired = held(state, { last_report: accepted(report('start')) });
+      assert.deepEqual(expired.send(TASK_EVENTS.LEASE_EXPIRED), [
         { type: 'task_lost' },
         { type: 'task_requeued', reason: 'lease_lapsed' },
         ended('expired'),
       ]);
       assert.deepEqual(
-        lapsed.snapshot.context,
+        expired.snapshot.context,
         taskContext({ attempt: 1, error: SILENT, last_report: accepted(report('start')) }),
       );
     });
 
     it('is lost and failed in one step after the last attempt', () => {
-      const lapsed = held(state, last);
-      assert.deepEqual(lapsed.send(TASK_EVENTS.LEASE_EXPIRED), [
+      const expired = held(state, last);
+      assert.deepEqual(expired.send(TASK_EVENTS.LEASE_EXPIRED), [
         { type: 'task_lost' },
         taskFailed({ error: SILENT }),
         ended('expired'),
       ]);
-      assert.deepEqual(lapsed.snapshot.context, heldTask({ ...last, lease_expires_at: null, error: SILENT }));
+      assert.deepEqual(
+        expired.snapshot.context,
+        heldTask({ ...last, lease_expires_at: null, error: SILENT }),
+      );
     });
   });
 

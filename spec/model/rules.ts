@@ -237,7 +237,7 @@ function revoke(world: World, task: Task): void {
   world.concerned.push(worker.name);
 }
 
-export function lapse(world: World, task: Task): void {
+export function expireLease(world: World, task: Task): void {
   const { worker } = task;
   revoke(world, task);
   if (task.stopping) {

@@ -1,6 +1,6 @@
 import { TIMES } from './operations.ts';
 import { expire, settle } from './reference.ts';
-import { lapse, tell, timeOut } from './rules.ts';
+import { expireLease, tell, timeOut } from './rules.ts';
 import { freeSlots, heldBy, isHeld, NEVER, type Worker, type World, wallOf } from './world.ts';
 
 /** Lets time pass up to a second, with everything that comes due on the way. */
@@ -40,7 +40,7 @@ function comeDue(world: World): void {
     if (worker.doubtAt <= world.now) doubt(world, worker);
   }
   for (const task of Object.values(world.tasks)) {
-    if (task.leaseEnds <= world.now && isHeld(task)) lapse(world, task);
+    if (task.leaseEnds <= world.now && isHeld(task)) expireLease(world, task);
     if (task.timesOut <= world.now && isHeld(task)) timeOut(world, task);
   }
   endWaits(world);
@@ -60,7 +60,7 @@ function doubt(world: World, worker: Worker): void {
   const stillAsking = worker.askedUntil >= world.now - TIMES.leaseTtl / 2;
   if (!stillAsking || freeSlots(world, worker) > 0) return;
   const [oldest] = heldBy(world, worker.name).sort((a, b) => a.sign - b.sign || a.order - b.order);
-  if (oldest) lapse(world, oldest);
+  if (oldest) expireLease(world, oldest);
 }
 
 /** Time in which nobody could be heard counts for no lease, no silence and no timeout; who waited has waited longer. */

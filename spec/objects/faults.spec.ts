@@ -145,7 +145,7 @@ describe('a bucket that is hard to reach', requiresS3(), () => {
 });
 
 describe('the place of the objects of a store', requiresS3(), () => {
-  test("is no other store's, and stays its own", async () => {
+  test('belongs to one store: another one is refused, and its own starts there again', async () => {
     await swift();
     const { bucket } = await newPrefix();
     const of = (id: string, isNew: boolean) => new S3Objects({ bucket, id, isNew, log, now });

@@ -46,7 +46,7 @@ async function serve(t: TestContext, state: string, url: string, env?: Record<st
 }
 
 describe('a server that notifies', () => {
-  it('tells of an end after SIGKILL that struck between the end and the answer of the receiver', async (t) => {
+  it('tells of an end also where SIGKILL came between the end and the answer of the receiver', async (t) => {
     const { state } = await places(t);
     const receiver = await startReceiver(t);
     receiver.hangs();
@@ -117,7 +117,7 @@ describe('a server that notifies', () => {
     assert.match(said, /others can read the secret of notifications/);
   });
 
-  it('is refused a start without a secret, or with one of no use, in a sentence', async (t) => {
+  it('does not start without a secret, or with one that cannot be used, and says so', async (t) => {
     const state = join(await temporaryDirectory(t), 'state');
     const [short, words] = [await fileWith(t, 'whsec_c2hvcnQ='), await fileWith(t, 'two words')];
     const cases: [flags: string[], says: RegExp][] = [

@@ -200,7 +200,7 @@ describe('who reads events backwards', () => {
     }
   }
 
-  test('from among those that were deleted is told of them at the first of their places, however long the pages are', async (t) => {
+  test('from an id among deleted ones gets their gap at the place of the first of them, however long the pages are', async (t) => {
     const { cluster, worker } = await clusterKeeping(t, { keepLogs: 10 * DAY, keepEvents: 20 * DAY });
     const { id } = await cluster.submit(
       job({ pipeline: null, pipelines: [1, 2].map((inline) => ({ kind: 'inline_json', inline })) }),

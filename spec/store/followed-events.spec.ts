@@ -17,7 +17,7 @@ function followed() {
 }
 
 describe('events of another server', () => {
-  test('are looked for as long as somebody follows them, and again with the next one', async (t) => {
+  test('are looked for as long as somebody follows them, and again once somebody follows anew', async (t) => {
     const [left, kept] = [followed(), followed()];
     t.after(() => [left, kept].map(({ events }) => events.close()));
     const leave = left.events.subscribe(() => {});

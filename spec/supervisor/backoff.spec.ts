@@ -134,7 +134,7 @@ describe('a task that failed and has to wait', () => {
     const lost = await cluster.submit(patient());
     await worker.run();
     await cluster.clock.advance(61);
-    await until('the lapse', () => stands(lost.id));
+    await until('the expiry', () => stands(lost.id));
     assert.equal((await cluster.onlyTask(lost.id)).not_before, null);
   });
 

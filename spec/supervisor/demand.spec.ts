@@ -102,7 +102,7 @@ describe('what is wanted of workers', () => {
     ]);
   });
 
-  test('counts no worker as able that is told nothing, and lists those that live by themselves', async (t) => {
+  test('leaves out a worker that has stopped, as does the list of those that are alive', async (t) => {
     const cluster = await TestCluster.start(t);
     const gone = await cluster.register();
     const here = await cluster.register();

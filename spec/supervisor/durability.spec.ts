@@ -146,10 +146,10 @@ describe('a store that cannot commit', () => {
     const { cluster, id } = await atWork(t, undefined, { leaseTtl: 60 });
     cluster.fillDisk();
     await cluster.clock.advance(61);
-    await until('the lapse is tried', () => cluster.state === 'degraded');
+    await until('the expiry is tried', () => cluster.state === 'degraded');
     assert.equal((await cluster.onlyTask(id)).status, 'running');
     cluster.freeDisk();
-    await until('the lapse is recorded', async () => {
+    await until('the expiry is recorded', async () => {
       await cluster.clock.advance(1);
       return (await cluster.onlyTask(id)).status === 'queued';
     });

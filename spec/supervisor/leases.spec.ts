@@ -144,7 +144,7 @@ describe('the life of a lease', () => {
   test('a task whose lease expires is lost, and queued again while attempts remain', async (t) => {
     const { cluster, id } = await atWork(t, undefined, { leaseTtl: 60 });
     await cluster.clock.advance(61);
-    const task = await until('the lease lapses', async () => {
+    const task = await until('the lease expires', async () => {
       const now = await cluster.onlyTask(id);
       return now.status === 'queued' && now;
     });
@@ -209,7 +209,7 @@ describe('the life of a lease', () => {
     assert.equal((await cluster.onlyTask(lost.id)).status, 'leased');
     await cluster.clock.advance(30);
     await until(
-      'the unlisted lease lapses',
+      'the unlisted lease expires',
       async () => (await cluster.onlyTask(lost.id)).status === 'queued',
     );
     assert.equal((await cluster.onlyTask(kept.id)).status, 'leased');
@@ -220,7 +220,7 @@ describe('the life of a lease', () => {
     await cluster.clock.advance(40);
     await worker.heartbeat([{ task_id: task.task_id, attempt: 7 }]);
     await cluster.clock.advance(30);
-    await until('the lease lapses', async () => (await cluster.onlyTask(id)).status === 'queued');
+    await until('the lease expires', async () => (await cluster.onlyTask(id)).status === 'queued');
   });
 
   test('a task whose lease never reached its worker goes back to its place and costs no attempt', async (t) => {

@@ -19,7 +19,7 @@ async function withStopOrder(cluster: TestCluster): Promise<{ worker: TestWorker
   const { task_id } = await worker.run();
   await cluster.clock.advance(61);
   await until(
-    'the lease lapses',
+    'the lease expires',
     async () => (await cluster.port.reads.stats()).tasks_by_status.failed === 1,
   );
   return { worker, task_id };

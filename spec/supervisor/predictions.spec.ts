@@ -148,7 +148,7 @@ describe('the best model of a job', () => {
     await refuses(cluster.submit(predicting(bestOf(id))), 'job_not_ended', /is running/);
   });
 
-  test('is refused in a sentence where there is none', async (t) => {
+  test('is refused with a message where there is none', async (t) => {
     const { cluster, worker, id, predictor } = await trained(t);
     const refused = (of: string, words: RegExp, differs = {}) =>
       refuses(cluster.submit(predicting(bestOf(of), differs)), 'invalid_body', words);

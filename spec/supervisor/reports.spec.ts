@@ -19,7 +19,7 @@ describe('fencing', () => {
     const { cluster, id, worker } = await withJob(t);
     const first = await worker.run();
     await cluster.clock.advance(61);
-    await until('the lease lapses', async () => (await cluster.onlyTask(id)).status === 'queued');
+    await until('the lease expires', async () => (await cluster.onlyTask(id)).status === 'queued');
     const second = await worker.run();
     assert.equal(second.attempt, 2);
     await assert.rejects(worker.complete(first), { code: 'stale_attempt' });

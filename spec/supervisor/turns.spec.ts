@@ -178,7 +178,7 @@ describe('a deadline that comes due while a turn is being written', () => {
     assert.deepEqual(await failed, { ok: true, requeued: true });
     const [again] = await waiting;
     assert.deepEqual(await other.start(again as LeasedTask), { ok: true });
-    assert.ok(!(await cluster.eventTypes(id)).includes('task_lost'), 'the new lease did not lapse');
+    assert.ok(!(await cluster.eventTypes(id)).includes('task_lost'), 'the new lease did not expire');
   });
 
   test('concerns the earlier lease also when a report on it is not handled yet', async (t) => {

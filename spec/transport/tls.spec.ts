@@ -182,7 +182,7 @@ for (const transport of auto.name === 'uws' ? (['uws', 'node'] as const) : (['no
       assert.deepEqual(await filesIn(out), []);
     });
 
-    it('is refused at the start with a certificate that has expired, in a sentence', async (t) => {
+    it('is refused at the start, with a message, where the certificate has expired', async (t) => {
       const authority = await Authority.make(t);
       const { cert, key } = await authority.certify('old', undefined, 'expired');
       const state = ['--state', join(await temporaryDirectory(t), 's'), '--port', '0'];
@@ -200,7 +200,7 @@ for (const transport of auto.name === 'uws' ? (['uws', 'node'] as const) : (['no
       assert.match(stderr, /the certificate in .*\.pem has expired \(.* GMT\)/);
     });
 
-    it('is refused at the start with files of no use, in a sentence', async (t) => {
+    it('is refused at the start, with a message, where the files cannot be used', async (t) => {
       const authority = await Authority.make(t);
       const [one, other] = [await authority.certify('one'), await authority.certify('other')];
       const folder = await temporaryDirectory(t);

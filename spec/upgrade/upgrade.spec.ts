@@ -166,7 +166,7 @@ describe('an upgrade in the middle of work', () => {
 });
 
 describe('a downgrade', () => {
-  it('is refused in a sentence, with exit code 2, and nothing is changed', async (t) => {
+  it('is refused with a message and exit code 2, and nothing is changed', async (t) => {
     const state = await stateOf(t, first.file, NEWEST);
     const store = join(state, 'store.sqlite');
     const db = await open({ filename: store, driver: sqlite3.Database });

@@ -110,11 +110,11 @@ describe('a worker that is stopped for longer than its lease, and goes on', () =
     process.kill(worker.pid, 'SIGSTOP');
     // The child ends with success meanwhile, which the worker finds when it wakes up.
     await writeFile(go, '');
-    const lapsed = await until('the lease to lapse', async () => {
+    const expired = await until('the lease to expire', async () => {
       const task = await taskOf(server, job);
       return task.status !== 'running' && task;
     });
-    assert.deepEqual([lapsed.status, lapsed.worker_id === null], ['queued', true]);
+    assert.deepEqual([expired.status, expired.worker_id === null], ['queued', true]);
     process.kill(worker.pid, 'SIGCONT');
     const task = await taskIn(server, job);
     assert.deepEqual([task.status, task.attempt], ['succeeded', 2]);

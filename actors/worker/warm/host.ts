@@ -32,7 +32,7 @@ export interface HostOptions {
   without: readonly string[];
   /** A folder that tasks make when they keep something for others of this host; removed with the host. */
   keep: string;
-  guard: Reaper;
+  reaper: Reaper;
   log: Logger;
   /** It has loaded what it was asked to, or met a package after which nothing can be forked. */
   onLoaded(said: Extract<Said, { kind: 'loaded' }>): void;
@@ -143,7 +143,7 @@ export class Host {
   }
 
   #start(gone: (why: string) => void): ChildProcess {
-    const { command, guard: reaper, keep, log, modules } = this.#options;
+    const { command, reaper, keep, log, modules } = this.#options;
     const [program = '', ...args] = command;
     const mark = reaper.newTag().padEnd(MARK_LENGTH, '_');
     const begin = () =>

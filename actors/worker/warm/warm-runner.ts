@@ -103,7 +103,7 @@ export class WarmRunner {
       modules: this.#learned.modules,
       without: this.#learned.without,
       keep: join(this.#learned.kept, randomUUID()),
-      guard: reaper,
+      reaper,
       log: log.child({ library: runner.library }),
       onLoaded: ({ modules, spoiled }) => {
         log.info({ library: runner.library, modules }, 'a warm host is ready');
