@@ -1,14 +1,13 @@
 import { BULK_STATES } from '../../machines/job/steps.ts';
 import { peerOf } from '../../machines/protocol/peers.ts';
-import { HELD_STATUSES } from '../../machines/schema/statuses.ts';
 import type { Core } from './core.ts';
 import { beginLease, beginTimeout, deadAt, takesBackAt } from './handlers/liveness.ts';
 import { inNextTurn } from './jobs/bulk-command.ts';
 import { recoverPriorities } from './jobs/change-priority.ts';
 import { enqueue, priorityOf } from './scheduling/queueing.ts';
 import { type KeyOfQueued, keysOfQueued, recoverTimes } from './scheduling/recover-keys.ts';
-import { sql } from './store/sql.ts';
-import { GREATEST, member, sqlWords } from './store/sql-words.ts';
+import { differing, sql } from './store/sql.ts';
+import { GREATEST, HELD, member, QUEUED, sqlWords } from './store/sql-words.ts';
 import { CHOICES, JOBS, PAUSES, REQUIREMENTS, TASKS, WORKERS } from './store/tables.ts';
 import { FOR_GOOD } from './turn/journal.ts';
 import type { Turn } from './turn/turn.ts';
@@ -55,7 +54,7 @@ async function recoverWorkers(turn: Turn): Promise<void> {
 
 async function recoverHeld(turn: Turn): Promise<void> {
   const { store, directory, queue } = turn.core;
-  const rows = await store.load(TASKS, `status IN (${sqlWords(HELD_STATUSES)}) ORDER BY seq`);
+  const rows = await store.load(TASKS, sql`${HELD} ORDER BY seq`);
   for (const row of rows) directory.addTask(turn.references, row, true);
   await directory.fetch(turn.references, { tasks: rows.map(({ id }) => id) });
   for (const { id, status, worker_id } of rows) {
@@ -71,11 +70,11 @@ async function recoverQueue(core: Pick<Core, 'store' | 'queue'>): Promise<void> 
   const { reader } = core.store;
   await recoverTimes(core);
   const keyOf = await keysOfQueued(core);
-  const next = "SELECT MAX(priority) AS priority FROM tasks WHERE status = 'queued'";
+  const next = sql`SELECT MAX(priority) AS priority FROM tasks WHERE ${QUEUED}`;
   let found = await reader.get<{ priority: number | null }>(next);
   while (found && found.priority !== null) {
     await recoverPriority(core, found.priority, keyOf);
-    found = await reader.get<{ priority: number | null }>(`${next} AND priority < ?`, found.priority);
+    found = await reader.get<{ priority: number | null }>(sql`${next} AND priority < ?`, found.priority);
   }
 }
 
@@ -87,9 +86,9 @@ async function recoverPriority(
   for (let after = 0, full = true; full; ) {
     // One text a page: a million rows of their own would take seconds to become objects.
     const page = await store.reader.get<{ entries: string | null }>(
-      `SELECT string_agg(seq || ',' || requirement_id, ',') AS entries FROM (
+      sql`SELECT string_agg(seq || ',' || requirement_id, ',') AS entries FROM (
          SELECT seq, requirement_id FROM tasks
-         WHERE status = 'queued' AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE}) AS page`,
+         WHERE ${QUEUED} AND priority = ? AND seq > ? ORDER BY seq LIMIT ${PAGE}) AS page`,
       priority,
       after,
     );
@@ -117,7 +116,7 @@ async function recoverPeers({ store, peers }: Pick<Core, 'store' | 'peers'>): Pr
 /** The few that wait after a failure, or that avoid workers. The others were read from an index that knows no more. */
 async function recoverSpecial(turn: Turn): Promise<void> {
   const { store, queue, directory } = turn.core;
-  const special = "status = 'queued' AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq";
+  const special = sql`${QUEUED} AND (avoids IS NOT NULL OR not_before IS NOT NULL) ORDER BY seq`;
   const rows = await store.load(TASKS, special);
   await directory.fetchJobs(turn.references, new Set(rows.map(({ job_id }) => job_id)));
   for (const row of rows) {
@@ -127,10 +126,12 @@ async function recoverSpecial(turn: Turn): Promise<void> {
   }
 }
 
+const IN_BULK = differing(`state IN (${sqlWords(BULK_STATES)})`, 'is_telling');
+
 /** Bulk commands that had not reached all tasks of their jobs. */
 async function recoverBulkCommands(turn: Turn): Promise<void> {
   const { store, directory, queue } = turn.core;
-  for (const row of await store.load(JOBS, `state IN (${sqlWords(BULK_STATES)}) ORDER BY seq`)) {
+  for (const row of await store.load(JOBS, sql`${IN_BULK} ORDER BY seq`)) {
     const job = directory.jobs.get(row.id) ?? directory.addJob(turn.references, row, true);
     const span = await directory.spanOf(row.id);
     queue.index.withhold(FOR_GOOD, span);

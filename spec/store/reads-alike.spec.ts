@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { checkRows } from '../../actors/server/check/rows.ts';
+import { PLACES_OF_ALL } from '../../actors/server/store/postgres/job-places.ts';
 import { PostgresStore } from '../../actors/server/store/postgres/postgres-store.ts';
 import { SqliteStore } from '../../actors/server/store/sqlite-store.ts';
 import type { Reads } from '../../gateway/backend.ts';
@@ -13,7 +14,7 @@ import { ODD_DOUBLES } from '../support/doubles.ts';
 import { requires } from '../support/requires.ts';
 import { Seeded } from '../support/seeded.ts';
 import type { TestWorker } from '../support/test-worker.ts';
-import { emptyDatabase } from './drivers.ts';
+import { emptyDatabase, postgres } from './drivers.ts';
 import { TwinStore } from './twin-store.ts';
 
 const ANN = { name: 'ann', rights: RIGHTS };
@@ -40,7 +41,14 @@ async function twinCluster(t: Parameters<typeof TestCluster.start>[0]) {
   });
   const cluster = await TestCluster.start(t);
   const faults = () => twins.flatMap((twin) => twin.faults);
-  return { cluster, twin: () => twins.at(-1) as TwinStore, faults };
+  /** Places of jobs in the lists of PostgreSQL that are missing or others, and those without a job. */
+  const misplaced = async () => {
+    const [, columns = '', wanted] = /\((.*?)\) (SELECT.*)/s.exec(PLACES_OF_ALL) ?? [];
+    const kept = `SELECT ${columns} FROM job_places`;
+    const both = `(${wanted} EXCEPT ${kept}) UNION ALL (${kept} EXCEPT ${wanted})`;
+    return (await postgres()).query(address, both);
+  };
+  return { cluster, twin: () => twins.at(-1) as TwinStore, faults, misplaced };
 }
 
 /** What a seeded lab does: jobs of several people, and workers that report whatever may be reported. */
@@ -260,7 +268,7 @@ test(
   'every read is answered by PostgreSQL byte by byte as by SQLite, in every page, and every turn reads the same from both',
   requires('postgresql'),
   async (t) => {
-    const { cluster, twin, faults } = await twinCluster(t);
+    const { cluster, twin, faults, misplaced } = await twinCluster(t);
     const lab = new Lab(cluster, new Seeded(17));
     const python = { packages: { demo: '1.0', other: '2.1' }, demo_cluster: 'not "this"' };
     const workers = [
@@ -279,6 +287,7 @@ test(
     await cluster.change(second, { name: null, tags: [] }, BOB).catch(() => {});
     await cluster.cancel(third).catch(() => {});
     for (const id of lab.jobs.slice(0, 6)) await cluster.retry(id).catch(() => {});
+    assert.equal(await misplaced(), '');
     await cluster.drain((workers[1] as TestWorker).id).catch(() => {});
     await lab.submitAll(3);
     await lab.work(workers[0] as TestWorker, 8);
@@ -303,6 +312,7 @@ test(
     await cluster.pass(40 * 86_400);
     await compareAll(cluster, lab, twin());
     assert.deepEqual(await checkRows(twin().queries), []);
+    assert.equal(await misplaced(), '');
     // Nobody hears of what a turn or retention reads.
     assert.deepEqual(faults(), []);
   },

@@ -25,7 +25,7 @@ const COLUMNS = differing(
      c.ordinal_position::int), -1) + 1 AS place
    FROM information_schema.columns c
    WHERE c.table_schema = current_schema() AND c.is_generated = 'NEVER'
-     AND c.table_name NOT IN ('reign', 'past_reigns', 'leader', 'servers', 'store_id', 'schema_version')
+     AND c.table_name NOT IN ('reign', 'past_reigns', 'leader', 'servers', 'store_id', 'schema_version', 'job_places')
    ORDER BY c.table_name COLLATE "C", 3, c.ordinal_position`,
 );
 

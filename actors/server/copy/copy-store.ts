@@ -5,6 +5,7 @@ import { assertStore } from '../backup/save.ts';
 import { sharedStoreId, unmarkFolder } from '../blobs/shared-folder.ts';
 import type { Statement } from '../store/changes.ts';
 import { isPostgresAddress } from '../store/postgres/connect.ts';
+import { PLACES_OF_ALL } from '../store/postgres/job-places.ts';
 import { noChanges } from '../store/split-changes.ts';
 import { differing } from '../store/sql.ts';
 import { SqliteStore } from '../store/sqlite-store.ts';
@@ -108,6 +109,7 @@ async function copyAll(
   }
   await write(
     ...NAMES.map((sql) => ({ sql: differing(sql, ''), params: [] })),
+    { sql: differing('', PLACES_OF_ALL), params: [] },
     ...(await ofObjects(source, target)),
     unmark(source.place),
   );

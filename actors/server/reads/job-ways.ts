@@ -43,17 +43,19 @@ export function waysOf(query: OneQuery): Way[] {
   const { owner, type, status, tags, name, resubmitted_from } = query;
   const ways: Way[] = [];
   const along = (index: string, given: Partial<Record<Column, string>>) => {
+    const { table, joined } = 'status' in given ? BY_STATUS : BY_ROW;
     const conditions: Condition[] = Object.entries(given).map(([column, value]) => ({
-      sql: `jobs.${column} = ?`,
+      sql: sql`${table}.${column} = ?`,
       values: [value],
     }));
     // A partial index is taken only where its own words stand in the statement.
-    if (index.endsWith('_ill')) conditions.push({ sql: `jobs.status IN (${sqlWords(ILL)})`, values: [] });
+    if (index.endsWith('_ill'))
+      conditions.push({ sql: sql`${table}.status IN (${sqlWords(ILL)})`, values: [] });
     const covers: Filter[] = [...(Object.keys(given) as Filter[]), 'time'];
-    const from = [sql`jobs${indexedBy(index)}`];
     ways.push({
-      ...{ from, order: 'jobs.created_at DESC', seq: 'jobs.seq' },
-      conditions: [...conditions, created(query)],
+      from: [sql`${table}${indexedBy(index)}`, joined],
+      ...{ order: sql`${table}.created_at DESC`, seq: sql`${table}.seq` },
+      conditions: [...conditions, created(query, table)],
       covers,
     });
   };
@@ -74,8 +76,15 @@ export function waysOf(query: OneQuery): Way[] {
   return ways;
 }
 
-const created = ({ created_from = FIRST, created_before = LAST }: OneQuery): Condition => ({
-  sql: 'jobs.created_at >= ? AND jobs.created_at < ?',
+/** Where the orders are: those by a status, which changes, PostgreSQL has in a table of their own. */
+const BY_ROW = { table: 'jobs', joined: '' };
+const BY_STATUS = {
+  table: differing('jobs', 'job_places'),
+  joined: differing('', ' JOIN jobs ON jobs.seq = job_places.seq'),
+};
+
+const created = ({ created_from = FIRST, created_before = LAST }: OneQuery, table: SqlText): Condition => ({
+  sql: sql`${table}.created_at >= ? AND ${table}.created_at < ?`,
   values: [created_from, created_before],
 });
 

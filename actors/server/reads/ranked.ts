@@ -1,6 +1,6 @@
 import type { JobRow } from '../store/rows.ts';
 import { type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
-import { LIMIT, OFFSET, ownMember } from '../store/sql-words.ts';
+import { LIMIT, OFFSET, ownMember, SUCCEEDED } from '../store/sql-words.ts';
 import { double, integer, object, smallRows } from './json-text.ts';
 import { bytesOf } from './long-values.ts';
 import type { RowHead } from './pages.ts';
@@ -15,7 +15,7 @@ export interface Ranked extends RowHead {
 const BYTES = bytesOf(500, 'result', 'dataset_label', 'pipeline_label');
 /** Of a job that selects, its variants; what refits one of them is known by the selection. */
 const RANKS = sql`coalesce(${ownMember('payload', 'role')}, 'variant') = 'variant'`;
-const OF_JOB = "FROM tasks WHERE job_id = ? AND status = 'succeeded'";
+const OF_JOB = sql`FROM tasks WHERE job_id = ? AND ${SUCCEEDED}`;
 
 /** What a task has of the metric that its job ranks by, as the indexes of rankings have it. */
 export function rankValueOf({ rank_metric, standings }: JobRow): SqlText {

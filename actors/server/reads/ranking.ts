@@ -1,7 +1,7 @@
 import { isPrediction } from '../../../machines/schema/job-types.ts';
 import type { JobRow } from '../store/rows.ts';
 import { differing, type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
-import { each, inOrder, JOIN, LIMIT, member, ownMember } from '../store/sql-words.ts';
+import { each, inOrder, JOIN, LIMIT, member, ownMember, SUCCEEDED } from '../store/sql-words.ts';
 import { integer, joined, json, object, PICKED, smallRows, text } from './json-text.ts';
 import { bytesOf, orPlaceholder, partsOf, placeholder, quoted, type ValueReaders } from './long-values.ts';
 import { inPages, type RowHead } from './pages.ts';
@@ -137,7 +137,7 @@ const NUMBERS = differing(
 async function missingMetric(db: Queries, job: JobRow): Promise<string> {
   const found = await db.all<{ name: string }[]>(
     sql`WITH looked (seq, result) AS MATERIALIZED
-            (SELECT seq, result FROM tasks WHERE job_id = ? AND status = 'succeeded' AND rank_value IS NULL
+            (SELECT seq, result FROM tasks WHERE job_id = ? AND ${SUCCEEDED} AND rank_value IS NULL
              AND coalesce(${ownMember('payload', 'role')}, 'variant') = 'variant'
              AND octet_length(result) < ${READABLE} ${VALID}${inOrder('seq')} LIMIT ${LOOKED_AT})
      ${NUMBERS} LIMIT ${NAMED + 1}`,

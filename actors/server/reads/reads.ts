@@ -5,7 +5,7 @@ import type { BackupsView, StatsMinute } from '../../../machines/schema/views.ts
 import type { Clock } from '../../shared/clock.ts';
 import type { JobRow, MinuteRow } from '../store/rows.ts';
 import { type Queries, sql } from '../store/sql.ts';
-import { OFFSET } from '../store/sql-words.ts';
+import { jobsThatAre, OFFSET } from '../store/sql-words.ts';
 import type { Store } from '../store/store.ts';
 import { ARTIFACTS, JOBS } from '../store/tables.ts';
 import { actorState } from './actors.ts';
@@ -149,7 +149,7 @@ async function whyNoArtifact(db: Queries, id: string): Promise<ClusterError> {
 /** The states below `running`: a job whose tasks all wait again is in no memory. */
 async function runningJobs(db: Queries): Promise<Record<string, number>> {
   const rows = await db.all<{ state: string; n: number }[]>(
-    "SELECT state, COUNT(*) AS n FROM jobs WHERE status = 'running' AND state IS NOT NULL GROUP BY state",
+    sql`SELECT state, COUNT(*) AS n FROM jobs WHERE ${jobsThatAre(['running'])} AND state IS NOT NULL GROUP BY state`,
   );
   return Object.fromEntries(rows.map(({ state, n }) => [`job.running.${state}`, n]));
 }

@@ -101,7 +101,10 @@ export function deleteJobs(turn: Turn, jobs: readonly Deleted[], why: Why): void
         (SELECT t.value, jobs.seq FROM jobs CROSS JOIN ${each('jobs.tags', 'text', 't')} WHERE jobs.seq ${amongNumbers()})`,
       params: [seqs],
     },
-    { sql: sql`DELETE FROM jobs WHERE seq ${amongNumbers()}`, params: [seqs] },
+    ...[
+      differing('', sql`DELETE FROM job_places WHERE seq ${amongNumbers()}`.postgresql),
+      sql`DELETE FROM jobs WHERE seq ${amongNumbers()}`,
+    ].map((text) => ({ sql: text, params: [seqs] })),
     {
       sql: sql`INSERT INTO deletions (job_id, at) SELECT value, ${typed('?', 'double precision')} FROM ${each('?', 'text')}`,
       params: [turn.now, ids],

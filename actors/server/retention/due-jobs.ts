@@ -1,5 +1,5 @@
 import { differing, sql } from '../store/sql.ts';
-import { each, indexedBy, JOIN } from '../store/sql-words.ts';
+import { each, JOIN } from '../store/sql-words.ts';
 import { HAS_ENDED, usersOf } from './delete-jobs.ts';
 import type { What, Work } from './work.ts';
 
@@ -7,8 +7,12 @@ import type { What, Work } from './work.ts';
 const PAGE = 500;
 const GROUP = { jobs: 50, tasks: 100 };
 
-/** SQL: when a job that has ended did, as the index has it. */
+/** SQL: when a job that has ended did, as the index has it, and where that is. */
 const ENDED_AT = differing('updated_at', 'ended_at');
+const ENDED_JOBS = differing(
+  `jobs j INDEXED BY jobs_ended WHERE ${HAS_ENDED}`,
+  'job_places p JOIN jobs j USING (seq) WHERE p.ended_at IS NOT NULL',
+);
 
 interface Looked {
   seq: number;
@@ -33,7 +37,7 @@ export async function* dueJobs(
     const page = await store.queries.all<Looked[]>(
       sql`SELECT seq, id, updated_at, num_tasks, keep IS NULL AND NOT EXISTS (
          SELECT 1 FROM shed s WHERE s.job_id = j.id AND s.what = ? AND s.at >= j.updated_at) AS due
-       FROM jobs j${indexedBy('jobs_ended')} WHERE ${HAS_ENDED} AND (${ENDED_AT}, seq) > (?, ?) AND ${ENDED_AT} < ?
+       FROM ${ENDED_JOBS} AND (${ENDED_AT}, seq) > (?, ?) AND ${ENDED_AT} < ?
        ORDER BY ${ENDED_AT}, seq LIMIT ${PAGE}`,
       ...[what, from.updated_at, from.seq, before],
     );

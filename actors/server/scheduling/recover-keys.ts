@@ -1,5 +1,8 @@
 import { expectedSeconds, type RunTimes } from '../../../machines/job/run-times.ts';
+import { hasEnded, JOB_STATUSES } from '../../../machines/schema/statuses.ts';
 import type { Core } from '../core.ts';
+import { sql } from '../store/sql.ts';
+import { jobsThatAre } from '../store/sql-words.ts';
 import { FOR_GOOD } from '../turn/journal.ts';
 
 type Parts = Pick<Core, 'store' | 'queue'>;
@@ -8,7 +11,7 @@ type Parts = Pick<Core, 'store' | 'queue'>;
 export type KeyOfQueued = (seq: number, requirement: number) => number;
 
 /** Jobs that may have queued tasks. */
-const OPEN = "status IN ('queued', 'running', 'cancelling')";
+const OPEN = jobsThatAre(JOB_STATUSES.filter((status) => !hasEnded(status)));
 
 /** Numbers for each job that is read: its own, whether it has several tasks, its first and last task, their limit. */
 const FIELDS = 5;
@@ -21,7 +24,7 @@ export async function keysOfQueued({ store, queue }: Parts): Promise<KeyOfQueued
   const isAsked = queue.share === 'job' ? '1 = 1' : 'several = 1 OR seconds IS NOT NULL';
   // One text: very many rows of their own would take seconds to become objects.
   const stored = await store.reader.get<{ entries: string | null }>(
-    `SELECT string_agg(seq || ',' || several || ',' || first || ',' || last || ',' || coalesce(seconds, 'null'), ',' ORDER BY seq) AS entries
+    sql`SELECT string_agg(seq || ',' || several || ',' || first || ',' || last || ',' || coalesce(seconds, 'null'), ',' ORDER BY seq) AS entries
      FROM (SELECT seq, CASE WHEN num_tasks > 1 OR selection IS NOT NULL THEN 1 ELSE 0 END AS several,
              (SELECT MIN(t.seq) FROM tasks t WHERE t.job_id = jobs.id) AS first,
              coalesce(last_seq, (SELECT MAX(t.seq) FROM tasks t WHERE t.job_id = jobs.id)) AS last,
@@ -47,7 +50,7 @@ export async function keysOfQueued({ store, queue }: Parts): Promise<KeyOfQueued
 /** How long tasks take, of the jobs that have shown it. */
 export async function recoverTimes({ store, queue }: Parts): Promise<void> {
   const rows = await store.reader.all<{ seq: number; run_times: string }[]>(
-    `SELECT seq, run_times FROM jobs WHERE ${OPEN} AND run_times IS NOT NULL`,
+    sql`SELECT seq, run_times FROM jobs WHERE ${OPEN} AND run_times IS NOT NULL`,
   );
   for (const { seq, run_times } of rows) {
     const seconds = expectedSeconds(JSON.parse(run_times) as RunTimes);
@@ -99,8 +102,8 @@ async function behindTheirJobs(
   jobs: readonly OpenJob[],
 ): Promise<ReadonlyMap<number, OpenJob>> {
   const rows = await store.reader.all<{ seq: number; job: number }[]>(
-    `SELECT t.seq AS seq, jobs.seq AS job FROM jobs JOIN tasks t ON t.job_id = jobs.id AND t.seq > jobs.last_seq
-     WHERE jobs.last_seq IS NOT NULL AND jobs.${OPEN} AND t.status = 'queued'`,
+    sql`SELECT t.seq AS seq, jobs.seq AS job FROM jobs JOIN tasks t ON t.job_id = jobs.id AND t.seq > jobs.last_seq
+     WHERE jobs.last_seq IS NOT NULL AND ${OPEN} AND t.status = 'queued'`,
   );
   if (rows.length === 0) return new Map();
   const bySeq = new Map(jobs.map((job) => [job.seq, job]));

@@ -1,3 +1,4 @@
+import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
 import { differing, type Sql } from './sql.ts';
 
 /** Words of the program's own, as SQL compares a column with them: `IN (…)`. */
@@ -72,6 +73,20 @@ export const membersIn = (document: string, name: string, where?: string): Sql =
     `json_each(CASE WHEN ${where === undefined ? '' : `${where} AND `}json_valid(${document}) THEN ${document} ELSE '{}' END, '$.${name}')`,
     `jq_members(${where === undefined ? document : `CASE WHEN ${where} THEN ${document} END`}, '${name}')`,
   );
+
+/**
+ * SQL: the tasks that are queued, held by a worker, or succeeded. PostgreSQL's indexes know these three by a column that
+ * does not change when a task starts.
+ */
+export const QUEUED = differing("status = 'queued'", "phase = 'queued'");
+export const HELD = differing(`status IN (${sqlWords(HELD_STATUSES)})`, "phase = 'held'");
+export const SUCCEEDED = differing("status = 'succeeded'", "phase = 'succeeded'");
+
+/** SQL: the jobs with one of these statuses, which PostgreSQL has in a table of their own (`job_places`). */
+export const jobsThatAre = (statuses: readonly string[]): Sql => {
+  const are = `status IN (${sqlWords(statuses)})`;
+  return differing(`jobs.${are}`, `jobs.seq IN (SELECT seq FROM job_places WHERE ${are})`);
+};
 
 /** SQL: that a column has one of the values of a JSON list. */
 const among = (list: string, type: SqlType): Sql =>

@@ -9,7 +9,7 @@ import { PlainStatements } from './plain-statements.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { hasArtifactOf, isEmpty, isUnnamed, loadRows, loadRowsBy } from './rows-by.ts';
 import { fitsOneStatement, partsOf } from './split-changes.ts';
-import type { Queries, SqlText } from './sql.ts';
+import { type Queries, type SqlText, textOf } from './sql.ts';
 import type { Store, StoreHooks, StoreSize } from './store.ts';
 import { cellsOf, REQUEST_SQL, viewFor } from './turn-sql.ts';
 
@@ -73,7 +73,8 @@ export class SqliteStore implements Store {
       for (const { job_id, request } of changes.job_requests)
         await this.#writes.run(REQUEST_SQL, job_id, request);
       for (const part of partsOf({ ...changes, job_requests: [] })) await this.#write(part);
-      for (const { sql, params } of changes.further) await this.#writes.run(sql, ...params);
+      for (const { sql, params } of changes.further)
+        if (textOf(sql, 'sqlite') !== '') await this.#writes.run(sql, ...params);
       await this.#writes.run('COMMIT');
     } catch (error) {
       // After some faults (a full disk) SQLite has rolled back already, and says so.

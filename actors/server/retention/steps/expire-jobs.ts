@@ -1,6 +1,6 @@
 import type { JobRow } from '../../store/rows.ts';
 import { differing, sql } from '../../store/sql.ts';
-import { amongTexts, each, indexedBy, JOIN } from '../../store/sql-words.ts';
+import { amongTexts, each, JOIN } from '../../store/sql-words.ts';
 import type { Turn } from '../../turn/turn.ts';
 import { type Deleted, deleteJobs, HAS_ENDED, usersOf, type Why } from '../delete-jobs.ts';
 import { dueJobs, stillDue } from '../due-jobs.ts';
@@ -26,16 +26,21 @@ export const expireJobs: Step = async function* (work) {
   }
 };
 
-/** SQL: until when a job that has ended is kept by its own wish, as the index has it. */
-const ENDS = differing('j.updated_at + j.keep_seconds', 'j.kept_until');
+/** SQL: that a job has ended and its own time is over. */
+const IS_DUE = `j.keep_seconds IS NOT NULL AND ${HAS_ENDED} AND j.updated_at + j.keep_seconds < ?`;
+/** SQL: until when a job that has ended is kept by its own wish, as the index has it; and those whose time is over. */
+const ENDS = differing('j.updated_at + j.keep_seconds', 'p.kept_until');
+const DUE_JOBS = differing(
+  `jobs j INDEXED BY jobs_keep WHERE ${IS_DUE}`,
+  'job_places p JOIN jobs j ON j.seq = p.seq WHERE p.kept_until < ?',
+);
 
 /** Jobs go whose own time is over, which their owners wished. */
 export const expireByWish: Step = async function* ({ store, time, alone, progress }) {
-  const due = sql`j.keep_seconds IS NOT NULL AND ${HAS_ENDED} AND ${ENDS} < ?`;
   const before = time.believed;
   for (let from = 0, full = true; full; ) {
     const page = await store.queries.all<{ id: string; ends: number }[]>(
-      sql`SELECT j.id, ${ENDS} AS ends FROM jobs j${indexedBy('jobs_keep')} WHERE ${due} AND ${ENDS} > ? ORDER BY ${ENDS} LIMIT ${AT_ONCE}`,
+      sql`SELECT j.id, ${ENDS} AS ends FROM ${DUE_JOBS} AND ${ENDS} > ? ORDER BY ${ENDS} LIMIT ${AT_ONCE}`,
       ...[before, from],
     );
     full = page.length === AT_ONCE;
@@ -45,7 +50,7 @@ export const expireByWish: Step = async function* ({ store, time, alone, progres
     await alone(async (turn) => {
       const rows = await store.reader.all<{ id: string }[]>(
         sql`SELECT j.id FROM ${each('?', 'text', 'k')} ${JOIN} jobs j ON j.id = k.value
-         WHERE ${due} AND NOT EXISTS (${usersOf('j.id')})`,
+         WHERE ${IS_DUE} AND NOT EXISTS (${usersOf('j.id')})`,
         ...[ids, before],
       );
       const found = rows.map(({ id }) => id);

@@ -18,8 +18,17 @@ export const fromStored = (text: string): string =>
 /** What of a document has to be looked at more closely: JSON writes a NUL and half a surrogate pair as escapes. */
 const DOUBTFUL = /\\u0000|\\ud[89a-f]|\ufdd0/;
 
-/** Rows of cells as a document. Half a surrogate pair has no form in UTF-8, so that no store keeps it. */
-export function documentOf(rows: readonly (readonly (string | number | null)[])[]): string {
+/**
+ * Rows of cells as a document. Numbers are texts in it: PostgreSQL would make a decimal of each, and a text of that, before the
+ * column's own type reads it. Half a surrogate pair has no form in UTF-8, so that no store keeps it.
+ */
+export function documentOf(rows: readonly (string | number | null)[][]): string {
+  for (const cells of rows) {
+    for (let i = 0; i < cells.length; i++) {
+      const cell = cells[i];
+      if (typeof cell === 'number') cells[i] = `${cell}`;
+    }
+  }
   const text = JSON.stringify(rows);
   if (!DOUBTFUL.test(text)) return text;
   return JSON.stringify(

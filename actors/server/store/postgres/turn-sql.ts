@@ -2,6 +2,7 @@ import type { Changes } from '../changes.ts';
 import type { Written } from '../columns.ts';
 import { JOBS } from '../tables.ts';
 import { cellsOf, LIST_NAMES, LISTS, type ListName } from '../turn-sql.ts';
+import { type JobWriting, placesOf, WRITTEN_JOBS } from './job-places.ts';
 import { type Named, named } from './placeholders.ts';
 import { documentOf } from './texts.ts';
 
@@ -42,7 +43,7 @@ function statementFor(lists: readonly ListName[], part: Part): Named {
       part === 'whole' ? NOTE : 'SELECT 1 AS one WHERE $1::bigint IS NOT NULL AND $2::bigint IS NOT NULL';
     const writes = lists.flatMap((name, i) => {
       const rows = `reign, jsonb_array_elements($${i + FIRST}::jsonb) AS v`;
-      return [`w${i} AS (${writeSql(name, rows)})`, ...tagsSql(name, rows)];
+      return [`w${i} AS (${writeSql(name, rows)})`, ...placesSql(name, `w${i}`), ...tagsSql(name, rows)];
     });
     statement = named(
       `WITH ${[`reign AS (${reign})`, ...writes].join(', ')} SELECT count(*) AS epochs FROM reign`,
@@ -70,21 +71,28 @@ const cell = (table: Written<never>, column: string, place: number): string => {
 function writeSql(name: ListName, rows: string): string {
   const { table, writing } = LISTS[name];
   const { key, changing, columns } = table;
+  const told = writesJobs(name) ? ` ${WRITTEN_JOBS[writing as JobWriting]}` : '';
   const is = (column: string, place: number) => `${table.name}.${column} = ${cell(table, column, place)}`;
   if (writing === 'update') {
     const set = changing.map((column, i) => `${column} = ${cell(table, column, key.length + i)}`);
-    return `UPDATE ${table.name} SET ${set.join(', ')} FROM ${rows} WHERE ${key.map(is).join(' AND ')}`;
+    return `UPDATE ${table.name} SET ${set.join(', ')} FROM ${rows} WHERE ${key.map(is).join(' AND ')}${told}`;
   }
   if (writing === 'delete')
     return `DELETE FROM ${table.name} USING ${rows} WHERE ${key.map(is).join(' AND ')}`;
   const cells = columns.map((column, place) => cell(table, column, place));
   const insert = `INSERT INTO ${table.name} (${columns.join(', ')}) SELECT ${cells.join(', ')} FROM ${rows}`;
-  if (writing === 'insert') return insert;
+  if (writing === 'insert') return insert + told;
   const onConflict = changing.length
     ? `DO UPDATE SET ${changing.map((column) => `${column} = excluded.${column}`).join(', ')}`
     : 'DO NOTHING';
   return `${insert} ON CONFLICT (${key.join(', ')}) ${onConflict}`;
 }
+
+const writesJobs = (name: ListName): boolean => LISTS[name].table.name === JOBS.name;
+
+/** Jobs that are written have their places written, too. */
+const placesSql = (name: ListName, part: string): string[] =>
+  writesJobs(name) ? [`${part}_places AS (${placesOf(part, LISTS[name].writing as JobWriting)})`] : [];
 
 /** A job is found by its tags without its row; they are rare, so that they come with whole rows. */
 function tagsSql(name: ListName, rows: string): string[] {
