@@ -1,16 +1,24 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
-import type { Static, TObject, TSchema } from 'typebox';
 import { Agent, type Dispatcher } from 'undici';
 import type { DirectUpload } from '../../machines/schema/direct-upload.ts';
 import type { ArtifactUploaded } from '../../machines/schema/views.ts';
 import type { JsonRoute, UploadRoute } from '../contract/route.ts';
-import { type RouteName, type Routes, routes } from '../contract/routes.ts';
+import { type Routes, routes } from '../contract/routes.ts';
 import { API_VERSION, PACKAGE_VERSION } from '../version.ts';
+import {
+  type Asked,
+  type CallInput,
+  type JsonName,
+  pathOf,
+  type RequestTarget,
+  type UploadInput,
+  type UploadName,
+} from './calls.ts';
 import { DirectUploads } from './direct-upload.ts';
 import { isElsewhere, ResponseError, unreachable, wasNotAccepted } from './errors.ts';
-import { FilePart, type SentFile } from './form-data.ts';
+import { FilePart } from './form-data.ts';
 import { HttpGetter } from './http-get.ts';
 import { type Downloading, ObjectStore } from './object-store.ts';
 import { whileThere } from './pulse.ts';
@@ -40,46 +48,11 @@ export interface ClientOptions {
   dispatcher?: Dispatcher;
 }
 
-type QueryOf<R> = R extends { query?: infer Q extends TObject } ? Given<Static<Q>> : Record<string, never>;
-/** What may be given of it; what is undefined is left out of the request. */
-type Given<T> = { [K in keyof T]?: T[K] | undefined };
-type BodyOf<R> = R extends { body?: infer B extends TSchema } ? Static<B> : undefined;
-export type JsonName = {
-  [K in RouteName]: Routes[K] extends JsonRoute<infer _Q, infer _B, infer _R, infer _D> ? K : never;
-}[RouteName];
-export type UploadName = {
-  [K in RouteName]: Routes[K] extends UploadRoute<infer _Q, infer _R> ? K : never;
-}[RouteName];
-
 /** How the same comes to be without its bytes going through the server. */
 const DIRECT = {
   uploadArtifact: 'uploadArtifactDirectly',
   uploadTaskArtifact: 'uploadTaskArtifactDirectly',
 } as const satisfies Record<UploadName, JsonName>;
-
-interface RequestTarget {
-  params?: Record<string, string>;
-  signal?: AbortSignal;
-  timeoutMs?: number;
-}
-type CallInput<K extends RouteName> = RequestTarget & {
-  query?: QueryOf<Routes[K]>;
-  body?: BodyOf<Routes[K]>;
-  /** The body as text, where numbers must stay as written. */
-  text?: string;
-  contentType?: string;
-};
-type UploadInput<K extends UploadName> = RequestTarget & SentFile & { query?: QueryOf<Routes[K]> };
-
-/** What is asked of whichever server answers. */
-interface Asked {
-  method: string;
-  /** Below the address of the server, with the query. */
-  path: string;
-  target?: RequestTarget;
-  headers?: Record<string, string>;
-  body?: string | Readable | undefined;
-}
 
 /**
  * The typed client, from the route table. Errors: `ResponseError` when the server refused, `UnreachableError` when no
@@ -143,7 +116,7 @@ export class ClusterClient {
     const headers: Record<string, string> =
       text === undefined ? {} : { 'content-type': input.contentType ?? 'application/json' };
     const answer = await this.#send({
-      ...{ method: route.method, path: this.#path(route.path, input) },
+      ...{ method: route.method, path: pathOf(route.path, input) },
       ...{ target: input, headers, body: text },
     });
     return this.#withTransportErrors(() => answer.body.text());
@@ -170,7 +143,7 @@ export class ClusterClient {
     try {
       const body = Readable.from(part.body(input.onProgress));
       const answer = await this.#send({
-        ...{ method: 'post', path: this.#path(route.path, input) },
+        ...{ method: 'post', path: pathOf(route.path, input) },
         ...{ target: input, headers: part.headers, body },
       });
       return replyOf(name, await this.#withTransportErrors(() => answer.body.text()));
@@ -236,17 +209,6 @@ export class ClusterClient {
     this.#getter.close();
     this.#objects.close();
     await this.#dispatcher.destroy();
-  }
-
-  #path(template: string, input: { params?: Record<string, string>; query?: object }): string {
-    const path = template.replace(/\{(\w+)\}/g, (_, key: string) =>
-      encodeURIComponent(input.params?.[key] ?? ''),
-    );
-    const query = new URLSearchParams();
-    for (const [key, value] of Object.entries(input.query ?? {})) {
-      if (value !== undefined && value !== null) query.set(key, String(value));
-    }
-    return query.size > 0 ? `${path}?${query}` : path;
   }
 
   #send(asked: Asked): Promise<Dispatcher.ResponseData> {

@@ -13,6 +13,7 @@ export type {
   TaskView,
   WorkerView,
 } from '../../machines/schema/views.ts';
-export { type ClientOptions, ClusterClient, type JsonName, type UploadName } from './client.ts';
+export type { JsonName, UploadName } from './calls.ts';
+export { type ClientOptions, ClusterClient } from './client.ts';
 export { InvalidResponseError, ResponseError, UnreachableError, UntrustedError } from './errors.ts';
 export { type EventFrame, eventFrames, eventStream, type StreamOptions } from './event-stream.ts';
