@@ -186,8 +186,9 @@ describe('a job that selects', () => {
     const job = new Driven(jobMachine, 'queued.ready', context);
     job.sendAll(...begin);
     assert.equal(job.state, 'running.expanding');
-    job.send({ ...succeeded('task_x', null), ...place(0, 0, 'expansion') } as JobEvent);
+    job.send({ ...succeeded('task_x', 0.1), ...place(0, 0, 'expansion') } as JobEvent);
     assert.equal(job.state, 'running.expanding');
+    assert.equal(rankedBy(job.snapshot.context.standings).best_task_id, null, 'to list is no result');
     const told = job.send({ type: 'VARIANTS_ADDED', variants: 3, reuse: false });
     assert.deepEqual(told, [{ type: 'variants_found', variants: 3 }]);
     assert.equal(job.state, 'running.exploring');

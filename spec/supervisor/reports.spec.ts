@@ -81,6 +81,9 @@ describe('repeated reports', () => {
     await cluster.restart();
     assert.deepEqual(await worker.fail(task), { ok: true, requeued: true });
     assert.equal((await cluster.onlyTask(id)).attempt, 1);
+    await worker.leaseOne();
+    assert.deepEqual(await worker.fail(task), { ok: true, requeued: true }, 'by its attempt');
+    assert.equal((await cluster.onlyTask(id)).status, 'leased');
   });
 
   test('without an attempt, a report of a worker that holds the task anew is about the new lease', async (t) => {
