@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,17 +10,16 @@ import { readCsv } from '../../machines/results/csv.ts';
 import type { ArtifactView, JobView } from '../../machines/schema/views.ts';
 import { Hand, pipelines, submit as submitJob } from '../dashboard/hands.ts';
 import { temporaryDirectory } from '../support/server.ts';
+import { sha256 } from '../support/sha256.ts';
 import { until } from '../support/until.ts';
 import { run, start } from './cli-support.ts';
 import { type Answer, aJob, anArtifact, aTask, fakeServer } from './fake-server.ts';
 import { scene } from './scene.ts';
 
-const sha = (text: string) => createHash('sha256').update(text).digest('hex');
-
 /** An artifact and its content, as an honest server would have them. */
 const holding = (content: string, over: Partial<ArtifactView>) => ({
   content,
-  view: anArtifact({ sha256: sha(content), size_bytes: content.length, ...over }),
+  view: anArtifact({ sha256: sha256(content), size_bytes: content.length, ...over }),
 });
 
 describe('artifacts --out', () => {
@@ -145,7 +143,7 @@ describe('artifacts --out', () => {
       holding('good', { id: 'art_1', filename: 'good' }),
       {
         content: 'changed on the way',
-        view: anArtifact({ id: 'art_2', sha256: sha('as it was'), filename: 'bad' }),
+        view: anArtifact({ id: 'art_2', sha256: sha256('as it was'), filename: 'bad' }),
       },
     ]);
     assert.equal(code, 4);
@@ -193,7 +191,7 @@ describe('artifacts --out', () => {
   });
 
   it('prints one JSON document under --json, with the path of each file and numbers as the server wrote them', async () => {
-    const view = anArtifact({ sha256: sha('m'), metadata: {} });
+    const view = anArtifact({ sha256: sha256('m'), metadata: {} });
     const text = JSON.stringify(view).replace(
       '"metadata":{}',
       '"metadata":{"n":1.0,"big":12345678901234567890}',

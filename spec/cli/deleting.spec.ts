@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { eventStream } from '../../gateway/client/event-stream.ts';
+import { listenFor } from '../support/listen.ts';
 import { until } from '../support/until.ts';
 import { run } from './cli-support.ts';
 import { jobOf } from './played-worker.ts';
@@ -20,9 +20,7 @@ async function behind(t: TestContext, url: string, before: (request: IncomingMes
     });
     incoming.pipe(passed);
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  t.after(() => proxy.close());
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  return (await listenFor(t, proxy)).url;
 }
 
 describe('jobs are deleted and kept by the command line', () => {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { ArtifactView, EventView, JobView, TaskView } from '../../machines/schema/views.ts';
+import { listen } from '../support/listen.ts';
 
 /** What a path answers: a document, its text or bytes, or a refusal; or all but the end of it. */
 type Fixed = { status?: number; body: unknown; end?: 'cut' | 'never' };
@@ -36,10 +36,9 @@ export async function fakeServer(answers: Record<string, Answer>, events: EventV
   sockets.on('connection', (socket) => {
     for (const event of events) socket.send(JSON.stringify(event));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { url } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
+    ...{ url, requests },
     async stop() {
       for (const socket of sockets.clients) socket.terminate();
       server.closeAllConnections();

@@ -10,6 +10,7 @@ import sqlite3 from 'sqlite3';
 import { serveUntilSignal } from '../../bin/cli/serve.ts';
 import { Output } from '../../bin/terminal/output.ts';
 import { deferred } from '../support/deferred.ts';
+import { listenFor } from '../support/listen.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, run, start } from './cli-support.ts';
@@ -123,10 +124,7 @@ describe('a server that cannot start says why in one line and exits with 2', () 
   });
 
   it('when the port is taken', async (t) => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-    t.after(() => taken.close());
-    const { port } = taken.address() as { port: number };
+    const { port } = await listenFor(t, createServer());
     const state = await temporaryDirectory(t);
     isOneSentence(
       await serverIn(state, '--port', String(port)),

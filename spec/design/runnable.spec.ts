@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { freePort } from '../support/listen.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { filesBelow, readText, runnable } from './documents/markdown.ts';
@@ -83,17 +83,6 @@ function run(script: string, cwd: string, port: number): Promise<{ code: number 
       clearTimeout(timer);
       end();
       resolve({ code, output });
-    });
-  });
-}
-
-/** A port that is free now. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
     });
   });
 }

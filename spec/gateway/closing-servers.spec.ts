@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay, setImmediate as soon } from 'node:timers/promises';
 import { artifactBytes } from '../../gateway/client/artifact-bytes.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { BrokenOffError, UnreachableError } from '../../gateway/client/errors.ts';
 import { HttpGetter } from '../../gateway/client/http-get.ts';
+import { clientOf } from '../support/client.ts';
 import { closingServer } from '../support/closing-server.ts';
-
-const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+import { listen, listenFor } from '../support/listen.ts';
+import { sha256 } from '../support/sha256.ts';
 
 interface Breaks {
   /** Bytes of each answer that breaks off. */
@@ -66,11 +66,7 @@ describe('a download', () => {
         socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000\r\n\r\nonly this`);
       });
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const client = new ClusterClient({
-      server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    });
+    const client = new ClusterClient({ server: (await listen(server)).url });
     const { body } = await client.download('art_1');
     await assert.rejects(slowly(body as AsyncIterable<Buffer>));
     await client.close();
@@ -93,15 +89,7 @@ describe('a download', () => {
       if (asked.length > breaks) response.end(rest);
       else response.write(rest.subarray(0, piece), () => response.destroy());
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const client = new ClusterClient({ server: `http://127.0.0.1:${port}` });
-    t.after(async () => {
-      await client.close();
-      server.closeAllConnections();
-      server.close();
-    });
+    const client = clientOf(t, (await listenFor(t, server)).url);
     return { client, asked, server };
   }
 
@@ -146,10 +134,7 @@ describe('a download', () => {
 
   it('from a server that sends nothing is given up, with an error of the client', async () => {
     const server = createServer((socket) => socket.on('error', () => {}).resume());
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const client = new ClusterClient({ server: `http://127.0.0.1:${port}`, timeoutMs: 50 });
+    const client = new ClusterClient({ server: (await listen(server)).url, timeoutMs: 50 });
     await assert.rejects(client.download('art_1'), UnreachableError);
     await client.close();
     server.close();

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
-import { ClusterClient } from '../../gateway/client/client.ts';
+import type { ClusterClient } from '../../gateway/client/client.ts';
 import { socketFrames } from '../../gateway/client/socket-frames.ts';
+import { clientOf } from '../support/client.ts';
 
 /** Milliseconds, in place of those of the client. */
 const HEARTBEAT_MISSED = 300;
@@ -24,9 +25,7 @@ async function serve(t: TestContext, pings: number, autoPong = false): Promise<C
     socket.on('close', () => clearInterval(pinging));
   });
   await once(server, 'listening');
-  const client = new ClusterClient({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-  t.after(() => client.close());
-  return client;
+  return clientOf(t, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
 describe('a stream whose server has vanished without closing it', () => {

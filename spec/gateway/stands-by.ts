@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { LeaderOnly, type Leadership } from '../../gateway/leadership.ts';
 import { readTls, type TlsFiles } from '../../gateway/transport/tls.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
+import { listenFor } from '../support/listen.ts';
 import { gatewayFor } from './support.ts';
 
 /** One that stands by, for whom the test says who leads. */
@@ -51,10 +51,6 @@ export async function leaderThat(
     answer(request, response);
   };
   const server = tls ? createSecureServer(readTls(tls), take) : createServer(take);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}`, requests };
+  const { port } = await listenFor(t, server);
+  return { url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`, requests };
 }

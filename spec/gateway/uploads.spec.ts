@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,13 +7,12 @@ import { describe, it } from 'node:test';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import type { FakeBackend } from '../support/fake-backend.ts';
+import { sha256 } from '../support/sha256.ts';
 import { until } from '../support/until.ts';
 import { ask, gatewayFor, multipart, RawConnection, type TestGateway } from './support.ts';
 
 const LIMIT = 1000;
 const FILE = 'name="file"; filename="model.bin"';
-const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
-
 function recording(cluster: FakeBackend): void {
   cluster.onSend = (message) =>
     message.type === 'record_artifact'

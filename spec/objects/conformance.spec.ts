@@ -1,14 +1,14 @@
 // What holds wherever objects lie: every driver passes it.
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { whyLost } from '../../actors/server/check/objects.ts';
 import { openBlobs } from '../store/blob-support.ts';
+import { sha256 } from '../support/sha256.ts';
 import { kinds } from './places.ts';
 
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const pathOf = (bytes: Uint8Array) => objectPath(sha256(bytes));
 
 /** Bytes of several pieces, the last of them not whole. */

@@ -13,13 +13,13 @@ import type { DirectPut, DirectUploadReply } from '../../machines/schema/direct-
 import { Hand, submit } from '../dashboard/hands.ts';
 import { openBlobs } from '../store/blob-support.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { sha256 } from '../support/sha256.ts';
 import type { Fault } from './fault-proxy.ts';
 import { newPrefix, s3Kind, service } from './places.ts';
 import { requiresS3, startMoto, startSwift } from './services.ts';
 
 const swift = service(startSwift);
 const moto = service(startMoto);
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const isDirect = (asked: string) => asked.startsWith('PUT ') && asked.includes('X-Amz-Signature=');
 const MIB = 1024 * 1024;
 const DAY = 86_400;

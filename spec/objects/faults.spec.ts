@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, type TestContext, test } from 'node:test';
 import pino from 'pino';
@@ -7,11 +7,11 @@ import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { Bucket } from '../../actors/server/blobs/s3/bucket.ts';
 import { S3Objects } from '../../actors/server/blobs/s3/s3-objects.ts';
 import { openBlobs } from '../store/blob-support.ts';
+import { sha256 } from '../support/sha256.ts';
 import { until } from '../support/until.ts';
 import { newPrefix, s3Kind, service } from './places.ts';
 import { CREDENTIALS, requiresS3, startSwift } from './services.ts';
 
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const SMALL = randomBytes(100_000);
 const IN_PARTS = randomBytes(17_000_000);
 const DAY = 86_400;

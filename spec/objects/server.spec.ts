@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -12,13 +12,12 @@ import { TestCluster } from '../support/cluster.ts';
 import { Program, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { sha256 } from '../support/sha256.ts';
 import { until } from '../support/until.ts';
 import { newPrefix, service } from './places.ts';
 import { CREDENTIALS, requiresS3, startSwift } from './services.ts';
 
 const swift = service(startSwift);
-const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
-
 async function place() {
   const proxy = await swift();
   const { url, bucket } = await newPrefix();

@@ -10,6 +10,7 @@ import { s3Location } from '../../actors/server/blobs/s3/location.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { startWorkerProgram } from '../crash/worker-program.ts';
 import { emptyDatabase } from '../store/drivers.ts';
+import { clientOf } from '../support/client.ts';
 import { Program, quietPort, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
@@ -78,8 +79,7 @@ test(
     const everywhere = `${first.url},${second.url}`;
     const worker = startWorkerProgram(everywhere, join(root, 'worker'), runner);
     t.after(() => worker.kill());
-    const client = new ClusterClient({ server: everywhere });
-    t.after(() => client.close());
+    const client = clientOf(t, everywhere);
     const sweep = async (name: string) => {
       const pipelines = [1, 2, 3, 4, 5, 6].map((i) => ({ kind: 'inline_json' as const, inline: { i } }));
       const dataset = { kind: 'worker_local' as const, path: root };

@@ -7,8 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { start } from '../cli/cli-support.ts';
 import { entriesBelow } from '../support/files.ts';
 import { Seeded } from '../support/seeded.ts';
+import { sha256 } from '../support/sha256.ts';
 import { until } from '../support/until.ts';
-import { check, inodeOf, namesIn, pathOf, places, restored, serve, sha256 } from './backup-support.ts';
+import { check, inodeOf, namesIn, pathOf, places, restored, serve } from './backup-support.ts';
 
 /** What the server acknowledged to a client. */
 interface Ledger {

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { MadeBackup } from '../../actors/server/backup/backup.ts';
 import type { BackupReport } from '../../actors/server/backup/report.ts';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import { type Outcome, run } from '../cli/cli-support.ts';
+import { clientOf } from '../support/client.ts';
 import { sweep } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
-
-export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+import { sha256 } from '../support/sha256.ts';
 
 /** A folder of a test's own, with places for a state directory, backups, and what is restored. */
 export async function places(t: TestContext) {
@@ -69,8 +68,7 @@ export function rot(path: string): void {
 export async function serve(t: TestContext, root: string, options: ServerProgramOptions) {
   const server = await startServerProgram(options);
   t.after(() => server.kill());
-  const client = new ClusterClient({ server: server.url });
-  t.after(() => client.close());
+  const client = clientOf(t, server.url);
   let files = 0;
   return {
     server,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -17,10 +17,11 @@ import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
 import type { StateReport } from '../../actors/server/check/check.ts';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import { type Outcome, run, start } from '../cli/cli-support.ts';
+import { clientOf } from '../support/client.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { startServerProgram } from '../support/server-program.ts';
+import { sha256 } from '../support/sha256.ts';
 import { until } from '../support/until.ts';
 
 const check = (state: string, ...flags: string[]): Promise<Outcome> =>
@@ -28,8 +29,6 @@ const check = (state: string, ...flags: string[]): Promise<Outcome> =>
 
 const reportOf = async (state: string): Promise<StateReport> =>
   JSON.parse((await check(state, '--json')).stdout) as StateReport;
-
-const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
 /** Everything below a folder, with what is in it. */
 const contents = (folder: string) =>
@@ -42,8 +41,7 @@ async function populated(t: TestContext) {
   const state = join(await temporaryDirectory(t), 'state');
   const server = await startServerProgram({ state });
   t.after(() => server.kill());
-  const client = new ClusterClient({ server: server.url });
-  t.after(() => client.close());
+  const client = clientOf(t, server.url);
   for (let i = 0; i < 20; i++) {
     const pipeline = { kind: 'inline_json', inline: { steps: randomBytes(10_000).toString('hex') } };
     const dataset = { kind: 'shared_path', path: '/d' };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { ClusterClient } from '../../gateway/client/client.ts';
+import { clientOf } from '../support/client.ts';
 import { Program, quietPort, ROOT } from '../support/program.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -161,8 +161,7 @@ it('programs that start as the manifests of Kubernetes say answer their probes, 
   const node = new Node(t, folder, await quietPort());
   const [server, worker] = [podOf('StatefulSet'), podOf('Deployment')];
   const [container] = server.containers;
-  const client = new ClusterClient({ server: `http://127.0.0.1:${node.port}`, token: 's3cret' });
-  t.after(() => client.close());
+  const client = clientOf(t, `http://127.0.0.1:${node.port}`, { token: 's3cret' });
   const serve = async () => {
     const started = node.start(server, 'volume');
     for (const probe of [container.startupProbe, container.livenessProbe, container.readinessProbe])

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import { ROOT } from '../cli/cli-support.ts';
+import { clientOf } from '../support/client.ts';
 import { quietPort } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
@@ -74,8 +74,7 @@ describe('the state directories of the server and of a worker', requires('file m
       const { url, stop } = await serve(t, server, umask);
       const flags = ['--server', url, '--state', worker, '--runner', `own=sh ${script}`, '--log-file', log];
       const program = under(t, umask, 'jq-worker', flags);
-      const client = new ClusterClient({ server: url });
-      t.after(() => client.close());
+      const client = clientOf(t, url);
       const text = JSON.stringify({
         type: 'own.run',
         pipeline: { kind: 'inline_json', inline: [] },

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { signed } from '../../actors/server/notify/sign.ts';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import { run } from '../cli/cli-support.ts';
+import { clientOf } from '../support/client.ts';
 import { JOB } from '../support/job.ts';
+import { listenFor } from '../support/listen.ts';
 import { Program, ROOT } from '../support/program.ts';
 import { assertSigned, KEY, SECRET, startReceiver } from '../support/receiver.ts';
 import { requires } from '../support/requires.ts';
@@ -34,8 +35,7 @@ async function serve(t: TestContext, state: string, url: string, env?: Record<st
   );
   t.after(() => server.kill());
   const announced = await server.announced('listening');
-  const client = new ClusterClient({ server: announced.url as string });
-  t.after(() => client.close());
+  const client = clientOf(t, announced.url as string);
   const endJob = async (name: string) => {
     const { id } = await client.call('submitJob', { body: { ...JOB, name } });
     await client.call('cancelJob', { params: { id } });
@@ -159,9 +159,7 @@ async function mailServer(t: TestContext) {
     });
     socket.on('error', () => {});
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return { mails, at: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { mails, at: `127.0.0.1:${(await listenFor(t, server)).port}` };
 }
 
 describe('the receiver of the examples', () => {

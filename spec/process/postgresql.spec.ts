@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { ClusterClient } from '../../gateway/client/client.ts';
+import { clientOf } from '../support/client.ts';
 import { job } from '../support/cluster.ts';
 import { type PostgresCluster, postgresCluster } from '../support/postgres.ts';
 import { Program, ROOT } from '../support/program.ts';
@@ -14,8 +14,7 @@ async function started(t: TestContext, ...args: string[]) {
   const server = program('--port', '0', '--log-level', 'error', '--json', ...args);
   t.after(() => server.kill());
   const { url } = await server.announced('listening');
-  const client = new ClusterClient({ server: url as string });
-  t.after(() => client.close());
+  const client = clientOf(t, url as string);
   return { server, client };
 }
 

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import WebSocket from 'ws';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import { run, start } from '../cli/cli-support.ts';
 import { Authority } from '../support/certificates.ts';
+import { clientOf } from '../support/client.ts';
 import { Program, quietPort, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
@@ -82,8 +82,7 @@ async function behind(t: TestContext, name: keyof typeof PROXIES, trustProxy = [
   t.after(() => proxy.terminate());
   const ca = await readFile(authority.ca, 'utf8');
   const url = `https://127.0.0.1:${port}/jq`;
-  const client = new ClusterClient({ server: url, token: TOKEN, ca });
-  t.after(() => client.close());
+  const client = clientOf(t, url, { token: TOKEN, ca });
   await until(`${name} to serve`, async () => {
     assert.equal(proxy.over, false, proxy.stderr);
     return client.call('healthz').then(

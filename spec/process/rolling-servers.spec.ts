@@ -6,6 +6,7 @@ import { ResponseError } from '../../gateway/client/errors.ts';
 import { jobText } from '../crash/load.ts';
 import { startWorkerProgram } from '../crash/worker-program.ts';
 import { emptyDatabase } from '../store/drivers.ts';
+import { clientOf } from '../support/client.ts';
 import { quietPort } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
@@ -110,8 +111,7 @@ describe('servers on one database that are replaced one after the other', requir
     });
     await load.stop();
     assert.deepEqual(load.faults, []);
-    const client = new ClusterClient({ server: urls[1] as string });
-    t.after(() => client.close());
+    const client = clientOf(t, urls[1] as string);
     const { servers } = await client.call('listServers');
     const leading = servers.filter(({ status }) => status === 'leading');
     assert.equal(leading.length, 1);

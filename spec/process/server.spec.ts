@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import WebSocket from 'ws';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import { start } from '../cli/cli-support.ts';
+import { clientOf } from '../support/client.ts';
 import { JOB } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -16,8 +16,7 @@ async function serve(t: TestContext, state: string) {
     const line = process.said.stdout.split('\n').find((text) => text.includes('"listening"'));
     return line && (JSON.parse(line) as { url: string }).url;
   });
-  const client = new ClusterClient({ server: url });
-  t.after(() => client.close());
+  const client = clientOf(t, url);
   return { ...process, url, client };
 }
 

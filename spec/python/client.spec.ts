@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Authority } from '../support/certificates.ts';
+import { listenFor } from '../support/listen.ts';
 import { ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
@@ -51,12 +51,7 @@ async function between(
     passed.on('error', () => outgoing.destroy());
     incoming.pipe(passed);
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, lines };
+  return { url: (await listenFor(t, proxy)).url, lines };
 }
 
 const PLAIN = {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -9,6 +8,7 @@ import { checkRows } from '../../actors/server/check/rows.ts';
 import type { RetentionSettings } from '../../actors/server/retention/settings.ts';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import { sha256 } from '../support/sha256.ts';
 import { lookInto } from '../support/test-store.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 
@@ -22,8 +22,6 @@ export async function clusterKeeping(t: TestContext, retention: Partial<Retentio
   const worker = await cluster.register({ slots_total: 4 });
   return { cluster, worker };
 }
-
-export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Brings bytes to the disk and records them, for a task where one is given. */
 export async function upload(
@@ -70,7 +68,7 @@ export async function done(
   const logs = await upload(cluster, `log of ${bytes}`, { lease, role: 'logs', worker });
   await worker.complete(lease, { metrics: { best_rmse: 0.5 }, artifacts: { model, logs, workspace: null } });
   assert.equal((await cluster.job(id)).status, 'succeeded');
-  return { id, model, logs, lease, sha256: hashOf(bytes) };
+  return { id, model, logs, lease, sha256: sha256(bytes) };
 }
 
 export const isThere = (cluster: TestCluster, sha256: string): Promise<boolean> =>

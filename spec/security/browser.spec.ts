@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../dashboard/browser.ts';
+import { listenFor } from '../support/listen.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -42,10 +41,7 @@ async function foreignSite(t: TestContext): Promise<string> {
     response.setHeader('Content-Type', 'text/html');
     response.end('<!doctype html><title>evil</title><p>nothing to see</p>');
   });
-  site.listen(0, '127.0.0.1');
-  await once(site, 'listening');
-  t.after(() => site.close());
-  return `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  return (await listenFor(t, site)).url;
 }
 
 /** Runs `fetch` in a page, as a script of its site would. */

@@ -5,10 +5,10 @@ import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import WebSocket from 'ws';
 import type { ProgramName } from '../../bin/program.ts';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import { run, start } from '../cli/cli-support.ts';
 import { ask, bearer } from '../gateway/support.ts';
 import { Target } from '../hostile/target.ts';
+import { clientOf } from '../support/client.ts';
 import { entriesBelow, textOf } from '../support/files.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -69,17 +69,13 @@ async function guarded(t: TestContext) {
   const entries = [entry('admin', 'admin'), entry('worker', 'executor'), entry('sender', 'submitter')];
   await writeFile(authFile, JSON.stringify(entries));
   const target = await Target.start(t, ['--auth-file', authFile, '--log-level', 'trace']);
-  const clientOf = (name: keyof typeof TOKENS) => {
-    const client = new ClusterClient({ server: target.url, token: TOKENS[name] });
-    t.after(() => client.close());
-    return client;
-  };
-  return { folder, authFile, target, clientOf };
+  const clientAs = (name: keyof typeof TOKENS) => clientOf(t, target.url, { token: TOKENS[name] });
+  return { folder, authFile, target, clientAs };
 }
 
 describe('a token', () => {
   it('appears nowhere but where it was given: no log, event, answer, artifact, process list or file', async (t) => {
-    const { folder, target, clientOf } = await guarded(t);
+    const { folder, target, clientAs } = await guarded(t);
     const runner = join(folder, 'run.sh');
     await writeFile(runner, RUNNER, { mode: 0o755 });
     const streams = ['/v1/events/stream', '/v1/inspect'].map((path) => listen(t, target, path));
@@ -106,7 +102,7 @@ describe('a token', () => {
     assert.equal(code, 0, stderr);
     assertNoToken('what jqctl says', stdout + stderr);
 
-    const admin = clientOf('admin');
+    const admin = clientAs('admin');
     const [view] = await admin.call('listJobs');
     const params = { id: view?.id as string };
     const artifacts = await admin.call('listJobArtifacts', { params });

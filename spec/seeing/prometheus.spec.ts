@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import { start } from '../cli/cli-support.ts';
 import { serverMetrics, workerProgramMetrics } from '../design/documents/metrics.ts';
 import { bearer } from '../gateway/support.ts';
+import { freePort } from '../support/listen.ts';
 import { ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
@@ -117,14 +117,6 @@ async function cluster(t: TestContext) {
     60,
   );
   return { server, workerMetrics };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 describe('the metrics of a server and a worker', () => {

@@ -4,8 +4,9 @@ import { ClusterError, type ErrorCode } from '../../machines/protocol/errors.ts'
 import { JobSpec } from '../../machines/schema/job.ts';
 import { validator } from '../../machines/schema/validate.ts';
 import { digestJob } from '../../machines/submission/job-digest.ts';
-import { clusterKeeping, DAY, done, hashOf, isThere, upload } from '../retention/support.ts';
+import { clusterKeeping, DAY, done, isThere, upload } from '../retention/support.ts';
 import { job, type TestCluster } from '../support/cluster.ts';
+import { sha256 } from '../support/sha256.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { textOf } from '../support/views.ts';
 
@@ -266,7 +267,7 @@ describe('a model that was uploaded', () => {
       'invalid_body',
       /\/model\/artifact_id no artifact with id 'art_none'/,
     );
-    assert.equal(await isThere(cluster, hashOf('none')), false);
+    assert.equal(await isThere(cluster, sha256('none')), false);
   });
 });
 

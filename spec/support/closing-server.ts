@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 /**
  * A web server that closes the connection behind each answer, as HTTP/1.0 servers and many proxies do; such as
@@ -27,11 +27,10 @@ export async function closingServer(
       socket.end(body ?? '');
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url } = await listen(server);
   const stop = () => {
     for (const socket of sockets) socket.destroy();
     server.close();
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, stop };
+  return { url, asked, stop };
 }

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen } from './listen.ts';
 
 /** When a connection is cut, as seen from who asks. */
 export type Cut =
@@ -68,14 +68,13 @@ export async function cuttingProxy(t: TestContext, upstream: number): Promise<Cu
       });
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port } = await listen(server);
   t.after(() => {
     cutAll();
     server.close();
   });
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     cut: (when, marked = '') =>
       new Promise((done) => {
         armed = { when, marked, done };

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { listen } from './listen.ts';
 
 /** What becomes of the connections that go through a link. */
 export type LinkState =
@@ -38,8 +38,7 @@ export class FaultyLink {
 
   static async to(upstream: number): Promise<FaultyLink> {
     const link = new FaultyLink(upstream);
-    link.#server.listen(0, '127.0.0.1');
-    await once(link.#server, 'listening');
+    await listen(link.#server);
     return link;
   }
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { WebSocketServer } from 'ws';
 import { aJob, anArtifact, anEvent, aTask } from '../cli/fake-server.ts';
+import { close, listen } from './listen.ts';
 import { optionalMembers, type ViewName, without } from './modest-views.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: documents as they come over the wire
@@ -43,8 +43,7 @@ export class ModestServer {
     const http = createServer((request, response) => {
       server.#answer(request, response).catch((fault: unknown) => response.destroy(fault as Error));
     });
-    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-    const server = new ModestServer(`http://127.0.0.1:${(http.address() as AddressInfo).port}`, modesty);
+    const server = new ModestServer((await listen(http)).url, modesty);
     const streams = new WebSocketServer({ noServer: true });
     http.on('upgrade', (request, socket, head) => {
       const { pathname, searchParams: query } = new URL(request.url ?? '', server.url);
@@ -60,8 +59,7 @@ export class ModestServer {
     });
     t.after(() => {
       for (const stream of streams.clients) stream.terminate();
-      http.closeAllConnections();
-      http.close();
+      close(http);
     });
     return server;
   }

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { statfsSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from './listen.ts';
 import { NOBODY } from './nobody.ts';
 import { PostgresNode } from './postgres-node.ts';
 
@@ -71,13 +69,4 @@ export async function newDatabase(node: PostgresNode): Promise<string> {
   const name = `jq_${randomBytes(6).toString('hex')}`;
   await node.createDatabase(name);
   return `postgres://jq@127.0.0.1:${node.port}/${name}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen } from './listen.ts';
 
 /** The secret as it is written, and as bytes. */
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -43,17 +43,16 @@ export async function startReceiver(t: TestContext, port = 0) {
     });
     said.answer(response);
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const at = await listen(server, port);
   const close = () => {
     server.closeAllConnections();
     return new Promise((resolve) => server.close(resolve));
   };
   t.after(close);
-  const at = (server.address() as AddressInfo).port;
   return {
     received,
-    port: at,
-    url: `http://127.0.0.1:${at}/hook`,
+    port: at.port,
+    url: `${at.url}/hook`,
     answers(status: number, headers: Record<string, string> = {}): void {
       said.answer = (response) => void response.writeHead(status, headers).end('a word of it');
     },

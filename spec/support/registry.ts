@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { TestContext } from 'node:test';
 import { create } from 'tar';
+import { listenFor } from './listen.ts';
 import { ROOT } from './program.ts';
 
 interface Manifest {
@@ -41,12 +41,7 @@ export async function startRegistry(t: TestContext): Promise<string> {
     const document = { name: asked, 'dist-tags': { latest }, versions: Object.fromEntries(versions) };
     response.end(JSON.stringify(document));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  url = (await listenFor(t, server)).url;
   return url;
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listenFor } from './listen.ts';
 
 export interface ProxyOptions {
   /** Path below which it serves the server, such as `/jq`. */
@@ -66,10 +66,5 @@ export async function reverseProxy(t: TestContext, server: string, options: Prox
     });
     passed.on('error', () => browser.destroy());
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
+  return (await listenFor(t, proxy)).url + path;
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { close, listenFor } from './listen.ts';
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -11,13 +11,7 @@ export async function serverThat(t: TestContext, answer: Answer) {
     asked.push(`${request.method} ${request.url}`);
     request.resume().on('end', () => answer(request, response));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const stop = () => {
-    server.closeAllConnections();
-    server.close();
-  };
-  t.after(stop);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, stop };
+  return { url: (await listenFor(t, server)).url, asked, stop: () => close(server) };
 }
 
 export const json = (status: number, body: unknown) => (_: IncomingMessage, response: ServerResponse) =>

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { connect } from 'node:tls';
-import { ClusterClient } from '../../gateway/client/client.ts';
 import type { TransportChoice } from '../../gateway/transport/choose.ts';
 import { Authority, install } from '../support/certificates.ts';
+import { clientOf } from '../support/client.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 
 /** The common name of what a server shows a new connection. */
@@ -28,7 +28,6 @@ export async function secure(t: TestContext, transport: TransportChoice) {
   await install(await authority.certify('first'), tls);
   const server = await startTestServer(t, { transport, tls });
   const ca = await readFile(authority.ca);
-  const client = new ClusterClient({ server: server.url, ca: ca.toString() });
-  t.after(() => client.close());
+  const client = clientOf(t, server.url, { ca: ca.toString() });
   return { authority, tls, server, ca, client, shown: () => shownBy(server.port, ca) };
 }

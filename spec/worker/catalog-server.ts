@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { close, listen } from '../support/listen.ts';
+import { sha256 } from '../support/sha256.ts';
 import { atEnd } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
-
-export const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex');
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -22,13 +19,8 @@ export class CatalogServer {
   static async start(t: TestContext): Promise<CatalogServer> {
     const catalog = new CatalogServer();
     const server = createServer((request, response) => catalog.#answer(request, response));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    catalog.#url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    atEnd(t, () => {
-      server.closeAllConnections();
-      server.close();
-    });
+    catalog.#url = (await listen(server)).url;
+    atEnd(t, () => close(server));
     return catalog;
   }
 

@@ -6,7 +6,8 @@ import { InputCache } from '../../actors/worker/inputs/cache/cache.ts';
 import { Catalog } from '../../actors/worker/inputs/catalog/catalog.ts';
 import { LIMITS } from '../../actors/worker/inputs/zip.ts';
 import { closingServer } from '../support/closing-server.ts';
-import { CatalogServer, sha256 } from './catalog-server.ts';
+import { sha256 } from '../support/sha256.ts';
+import { CatalogServer } from './catalog-server.ts';
 import { atEnd, temporaryFolder } from './folder.ts';
 import { quick, silent } from './quick.ts';
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { close, listen } from '../support/listen.ts';
 import { atEnd } from './folder.ts';
 
 /** A line to a server that counts what goes over it, and may hold back or change an answer. */
@@ -19,12 +19,8 @@ export class CountingLine {
   static async to(t: TestContext, server: { url: string }): Promise<CountingLine> {
     const line = new CountingLine(server.url);
     const proxy = createServer((incoming, outgoing) => line.#pass(incoming, outgoing));
-    await new Promise<void>((ready) => proxy.listen(0, '127.0.0.1', ready));
-    line.#port = (proxy.address() as AddressInfo).port;
-    atEnd(t, () => {
-      proxy.closeAllConnections();
-      proxy.close();
-    });
+    line.#port = (await listen(proxy)).port;
+    atEnd(t, () => close(proxy));
     return line;
   }
 

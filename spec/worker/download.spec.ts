@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { InputError, WorkerError } from '../../actors/worker/errors.ts';
 import { downloadArtifact } from '../../actors/worker/inputs/download.ts';
-import { ClusterClient } from '../../gateway/client/client.ts';
+import { clientOf } from '../support/client.ts';
+import { listenFor } from '../support/listen.ts';
 import { temporaryFolder } from './folder.ts';
 import { quick, silent } from './quick.ts';
 
@@ -19,14 +18,7 @@ const HEADERS = { etag: `"${SHA}"`, 'content-disposition': 'attachment; filename
 async function fetch(t: TestContext, ...answers: ((response: ServerResponse) => void)[]) {
   let asked = 0;
   const server = createServer((_, response) => answers[Math.min(asked++, answers.length - 1)]?.(response));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = new ClusterClient({ server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
-  t.after(async () => {
-    await client.close();
-    server.closeAllConnections();
-    server.close();
-  });
+  const client = clientOf(t, (await listenFor(t, server)).url);
   const folder = await temporaryFolder(t);
   const signal = new AbortController().signal;
   const persistence = { backoff: { limits: quick, random: () => 0 }, log: silent, signal };

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen } from '../support/listen.ts';
 import { atEnd } from './folder.ts';
 
 /** One connection through it. */
@@ -29,9 +29,7 @@ export class FaultyLine {
       for (const socket of [worker, upstream]) sockets.add(socket);
       proxy.#join(worker, upstream);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    proxy.#url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    proxy.#url = (await listen(server)).url;
     atEnd(t, () => {
       for (const socket of sockets) socket.destroy();
       server.close();

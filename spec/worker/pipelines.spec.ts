@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import type { WorkerConfig } from '../../actors/worker/config.ts';
 import { externalRunner } from '../../actors/worker/runners/external/index.ts';
 import type { TestServer } from '../support/server.ts';
-import { sha256 } from './catalog-server.ts';
+import { sha256 } from '../support/sha256.ts';
 import { temporaryFolder } from './folder.ts';
 import { rawZip } from './raw-zip.ts';
 import { serverAndWorker, startTestWorker, submit, taskIn, taskOf, uploadInput } from './support.ts';

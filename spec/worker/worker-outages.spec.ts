@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { freePort } from '../support/listen.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './folder.ts';
@@ -11,11 +10,7 @@ import { isAlive, logOf, pidIn, startTestWorker, submit, taskIn, taskOf } from '
 
 /** A server on a port that can be listened on again at once, which one that the system chose cannot. */
 async function startServer(t: TestContext, options: Partial<TestServer['config']> = {}): Promise<TestServer> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return startTestServer(t, { ...options, port });
+  return startTestServer(t, { ...options, port: await freePort() });
 }
 
 /** The same server again: same state, same port. */
