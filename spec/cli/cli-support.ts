@@ -2,16 +2,12 @@ import { spawn } from 'node:child_process';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type ProgramName, runProgram } from '../../bin/program.ts';
+import { heard, type Outcome } from '../support/heard.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const EXAMPLE = 'examples/gasoline-matrix.yaml';
 
-/** What a run of a program left behind. */
-export interface Outcome {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
+export type { Outcome };
 
 class Collector extends Writable {
   text = '';
@@ -70,16 +66,5 @@ export function start(program: ProgramName, argv: string[], env: Record<string, 
     stdio: ['ignore', 'pipe', 'pipe'],
     ...{ timeout: 300_000, killSignal: 'SIGKILL' },
   });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => {
-    said.stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    said.stderr += chunk;
-  });
-  const outcome = new Promise<Outcome & { signal: string | null }>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ code: code ?? -1, signal, ...said }));
-  });
-  return { child, said, outcome };
+  return heard(child);
 }

@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { idLines } from '../../bin/completion/ids.ts';
 import { MACHINE_NAMES } from '../../machines/charts/names.ts';
 import { JOB_STATUSES } from '../../machines/schema/statuses.ts';
+import { heard } from '../support/heard.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { ROOT, run, start } from './cli-support.ts';
@@ -32,20 +33,10 @@ async function lines(
     cwd,
     env: { PATH: path, HOME: '/nonexistent', TERM: 'dumb', ...env },
   });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
   // A shell that reads no input may end before it is there.
   child.stdin.on('error', () => {});
   child.stdin.end(stdin);
-  const code = await new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
+  const { code, stdout, stderr } = await heard(child).outcome;
   assert.deepEqual([code, stderr], [0, '']);
   return stdout.split('\n').filter((line) => line !== '');
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { heard } from '../support/heard.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { ROOT } from './cli-support.ts';
@@ -16,19 +17,12 @@ async function demonstrate(t: TestContext) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.after(() => child.kill('SIGKILL'));
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (chunk) => {
-    said.stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    said.stderr += chunk;
-  });
-  const code = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const { said, outcome } = heard(child);
   /** What of it is left: files of its state. */
   const leftovers = async () =>
     (await readdir(temporary)).filter((name) => name.startsWith('jq-cluster-demo'));
   const address = () => /listens on (\S+) /.exec(said.stdout)?.[1];
-  return { child, said, code, leftovers, address };
+  return { child, said, outcome, leftovers, address };
 }
 
 const isAway = (url: string) =>
@@ -40,8 +34,8 @@ const isAway = (url: string) =>
 describe('the demonstration', () => {
   it('takes a job from the command line to a worker and back, and leaves behind only the best model', async (t) => {
     await rm(join(ROOT, 'demo-results', 'best_model.json'), { force: true });
-    const { said, code, leftovers, address } = await demonstrate(t);
-    assert.equal(await code, 0, said.stderr);
+    const { said, outcome, leftovers, address } = await demonstrate(t);
+    assert.equal((await outcome).code, 0, said.stderr);
     assert.match(said.stderr, /started +pls\n[\s\S]*succeeded +pls\n/, 'the tasks as they move');
     assert.match(said.stdout, /status +succeeded/);
     assert.match(said.stdout, /7 tasks: 7 succeeded/);
@@ -52,11 +46,11 @@ describe('the demonstration', () => {
   });
 
   it('cleans up when it is interrupted', async (t) => {
-    const { child, said, code, leftovers, address } = await demonstrate(t);
+    const { child, said, outcome, leftovers, address } = await demonstrate(t);
     await until('the job under way', () => /started/.test(said.stderr), 60);
     assert.equal((await leftovers()).length, 1);
     child.kill('SIGINT');
-    assert.equal(await code, 130);
+    assert.equal((await outcome).code, 130);
     assert.deepEqual(await leftovers(), []);
     assert.ok(await isAway(address() ?? ''));
   });

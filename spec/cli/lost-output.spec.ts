@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { ProgramName } from '../../bin/program.ts';
+import { heard } from '../support/heard.ts';
 import { quietPort } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
@@ -18,11 +17,7 @@ function led(redirection: string, program: ProgramName, argv: string[], env: Rec
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const outcome = Promise.all([text(child.stderr), once(child, 'close')]).then(([said, [code]]) => ({
-    code: code as number,
-    said,
-  }));
-  return { child, outcome };
+  return heard(child);
 }
 
 describe('output that cannot be written', requires('dev full'), () => {
@@ -60,7 +55,7 @@ describe('output that cannot be written', requires('dev full'), () => {
   ];
   for (const [program, ...argv] of lines) {
     it(`ends ${[program, ...argv].join(' ')} with one sentence and exit code 74`, async () => {
-      const { code, said } = await led('> /dev/full', program, argv, env()).outcome;
+      const { code, stderr: said } = await led('> /dev/full', program, argv, env()).outcome;
       assert.match(said, /^error: cannot write the output: no space left on the device$/m);
       assert.doesNotMatch(said, /\n +at /, 'no stack trace');
       assert.equal(code, 74);
@@ -101,7 +96,7 @@ describe('a program that serves', requires('dev full'), () => {
         ),
       );
       child.kill('SIGTERM');
-      const { code, said } = await outcome;
+      const { code, stderr: said } = await outcome;
       assert.equal(code, 0, said);
       assert.doesNotMatch(said, /\n +at /, 'no stack trace');
     });

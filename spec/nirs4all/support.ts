@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import PQueue from 'p-queue';
 import yauzl from 'yauzl';
 import type { Nirs4allRunner } from '../../actors/worker/runners/nirs4all/index.ts';
+import { heard } from '../support/heard.ts';
 import { WarmRunners } from './warm.ts';
 
 export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
@@ -151,15 +152,11 @@ export async function callPredictDirectly(
 
 export async function run([program, ...args]: readonly string[], input: string, cwd: string) {
   const child = spawn(program as string, args, { cwd });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
+  const { outcome } = heard(child);
   // Should it end before it has read all, its own words say why.
   child.stdin.on('error', () => {});
   child.stdin.end(input);
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, stdout, stderr };
+  return outcome;
 }
 
 /** A member of a bundle, which is JSON. */

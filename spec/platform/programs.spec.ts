@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { withoutToken } from '../../actors/worker/environment.ts';
 import { serveUntilSignal } from '../../bin/cli/serve.ts';
 import type { Output } from '../../bin/terminal/output.ts';
+import { heard } from '../support/heard.ts';
 import { installation } from '../support/installation.ts';
 import { until } from '../support/until.ts';
 
@@ -14,15 +15,7 @@ describe('the programs', () => {
     const run = (program: string, args: string[]) => {
       const child = spawn(process.execPath, [join(home, 'bin', program), ...args], { cwd: home });
       t.after(() => child.kill('SIGKILL'));
-      const said = { stdout: '', stderr: '' };
-      child.stdout.on('data', (chunk) => {
-        said.stdout += chunk;
-      });
-      child.stderr.on('data', (chunk) => {
-        said.stderr += chunk;
-      });
-      const code = new Promise((resolve) => child.on('close', resolve));
-      return { child, said, code };
+      return heard(child);
     };
     const quiet = ['--log-level', 'error', '--json'];
     const server = run('jq-server', ['--port', '0', '--state', join(home, 's'), ...quiet]);
@@ -34,9 +27,9 @@ describe('the programs', () => {
     run('jq-worker', ['--server', url, '--state', join(home, 'w'), ...quiet]);
     const job = ['run', '--lib', 'mljs', '--pipeline', 'examples/pipelines/pls.yaml', '--dataset'];
     const submitted = run('jqctl', [...job, 'examples/gasoline', '--upload', '--wait', '--server', url]);
-    assert.equal(await submitted.code, 0, submitted.said.stderr);
+    assert.equal((await submitted.outcome).code, 0, submitted.said.stderr);
     server.child.kill('SIGTERM');
-    assert.equal(await server.code, 0, server.said.stderr);
+    assert.equal((await server.outcome).code, 0, server.said.stderr);
   });
 });
 

@@ -15,7 +15,8 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { installation, runIn, type Said } from '../support/installation.ts';
+import type { Outcome } from '../support/heard.ts';
+import { installation, runIn } from '../support/installation.ts';
 
 const DOOR = 'actors/worker/runners/mljs/entry.mjs';
 
@@ -36,7 +37,7 @@ const noRoomForBundles = (home: string) => writeFile(join(home, '.bundle'), '');
 
 const help = (home: string) => runIn(home, 'bin/jqctl', '--help');
 
-function isHelp({ stdout, stderr, code }: Said, line = 'submit a job'): void {
+function isHelp({ stdout, stderr, code }: Outcome, line = 'submit a job'): void {
   assert.deepEqual([stderr, code], ['', 0]);
   assert.match(stdout, new RegExp(`jqctl submit +${line}\n`));
 }

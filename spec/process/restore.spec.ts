@@ -18,6 +18,7 @@ import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
 import { ResponseError } from '../../gateway/client/errors.ts';
 import { start } from '../cli/cli-support.ts';
+import { heard } from '../support/heard.ts';
 import { ROOT } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { check, made, namesIn, pathOf, places, restore, restored, rot, serve } from './backup-support.ts';
@@ -125,14 +126,11 @@ describe('a restored state directory', () => {
     // Between two files, in a file, in a head, in the last one, before the first.
     for (const length of [whole.length - 2048, whole.length - 4096, 700_00, whole.length - 1800, 300, 0]) {
       const reader = spawn(`${ROOT}bin/jq-server`, ['restore', '--from', '-', '--state', target]);
-      let said = '';
-      reader.stderr.on('data', (text) => {
-        said += text;
-      });
       reader.stdin.on('error', () => {});
       reader.stdin.end(whole.subarray(0, length));
-      assert.equal(await new Promise((resolve) => reader.on('close', resolve)), 2, `${length}: ${said}`);
-      assert.match(said, /error: (the archive (is damaged or )?breaks off|there is no store)/);
+      const { code, stderr } = await heard(reader).outcome;
+      assert.equal(code, 2, `${length}: ${stderr}`);
+      assert.match(stderr, /error: (the archive (is damaged or )?breaks off|there is no store)/);
       assert.equal(existsSync(target), false);
     }
   });

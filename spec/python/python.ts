@@ -4,6 +4,7 @@ import { basename, delimiter, dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { PYTHON } from '../nirs4all/where.ts';
+import type { Outcome } from '../support/heard.ts';
 import { lacking } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 
@@ -93,14 +94,12 @@ export function needsModules(need: string, ...modules: string[]) {
 /** What the environment of a program of Python holds beside what is given. */
 const CLEAN = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', LANG: 'C.UTF-8' };
 
-export interface Said {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
 /** Runs a program of Python to its end, or kills it long after any test needs it. */
-export async function python(path: string, args: string[], env: Record<string, string> = {}): Promise<Said> {
+export async function python(
+  path: string,
+  args: string[],
+  env: Record<string, string> = {},
+): Promise<Outcome> {
   const options = { env: { ...CLEAN, ...env }, timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
   return run(path, args, options).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -120,5 +119,5 @@ export async function environment(t: TestContext, base: string): Promise<string>
 }
 
 /** `pip install`, with no index to ask. */
-export const pip = (path: string, args: string[]): Promise<Said> =>
+export const pip = (path: string, args: string[]): Promise<Outcome> =>
   python(path, ['-m', 'pip', 'install', '--no-index', '--disable-pip-version-check', '--no-input', ...args]);

@@ -3,19 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { PYTHON } from '../nirs4all/where.ts';
+import type { Outcome } from '../support/heard.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
-import {
-  environment,
-  type Interpreter,
-  needsModules,
-  needsPython,
-  PYTHONS,
-  pip,
-  python,
-  type Said,
-} from './python.ts';
+import { environment, type Interpreter, needsModules, needsPython, PYTHONS, pip, python } from './python.ts';
 
-type Check = (...args: string[]) => Promise<Said>;
+type Check = (...args: string[]) => Promise<Outcome>;
 
 /** The strict checker, which looks at the client where pip has put it, as the oldest Python that it is for. */
 async function checker(t: TestContext): Promise<Check> {

@@ -9,6 +9,7 @@ import { run } from '../cli/cli-support.ts';
 import { serverMetrics } from '../design/documents/metrics.ts';
 import { emptyDatabase } from '../store/drivers.ts';
 import { cuttingProxy } from '../support/cutting-proxy.ts';
+import { fillable } from '../support/full-disk.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -204,12 +205,9 @@ describe('jqctl doctor', () => {
   }
 
   it('examines a real server, and ends with 1 where something is wrong', async (t) => {
-    let isFull = false;
-    const beforeCommit = async () => {
-      if (isFull) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
-    };
+    const disk = fillable();
     const principals = ['bob:token-of-bob:viewer', 'lab:token-of-lab:executor'];
-    const server = await startTestServer(t, { principals, hooks: { beforeCommit } });
+    const server = await startTestServer(t, { principals, hooks: disk.hooks });
     const doctor = (...argv: string[]) =>
       run(['doctor', '--server', server.url, '--token', 'token-of-bob', ...argv]);
     const lab = server.clientWith('token-of-lab', 'worker');
@@ -217,7 +215,7 @@ describe('jqctl doctor', () => {
     const well = await doctor();
     assert.equal(well.code, 0, well.stdout);
     assert.match(well.stdout, /^ok +workers +1 worker\(s\) take tasks, with 0 of 1 slots in use$/m);
-    isFull = true;
+    disk.isFull = true;
     await assert.rejects(lab.call('registerWorker', { body: {} }));
     const ill = await doctor('--json');
     assert.equal(ill.code, 1);

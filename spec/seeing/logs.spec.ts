@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerConfig } from '../../bin/programs/server-config.ts';
 import { start } from '../cli/cli-support.ts';
 import { bearer } from '../gateway/support.ts';
+import { fillable } from '../support/full-disk.ts';
 import { JOB } from '../support/job.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -153,12 +154,9 @@ describe('what is logged at the default level of a server', () => {
   });
 
   it('includes nothing of what could not be committed', async (t) => {
-    let isFull = false;
-    const beforeCommit = async () => {
-      if (isFull) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
-    };
-    const { server, lines } = await logged(t, { hooks: { beforeCommit } });
-    isFull = true;
+    const disk = fillable();
+    const { server, lines } = await logged(t, { hooks: disk.hooks });
+    disk.isFull = true;
     const headers = { 'X-CLUSTER-Version': '0.0.1', 'X-CLUSTER-Role': 'client' };
     await fetch(`${server.url}/v1/stats`, { headers });
     await assert.rejects(server.client.call('submitJob', { body: JOB }));
@@ -169,7 +167,7 @@ describe('what is logged at the default level of a server', () => {
       words.filter((msg) => /submitJob|registered|runs version/.test(msg)),
       [],
     );
-    isFull = false;
+    disk.isFull = false;
     await until('it commits again', () => lines().some(({ msg }) => msg === 'the store commits again'));
   });
 

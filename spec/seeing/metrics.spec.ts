@@ -5,6 +5,7 @@ import WebSocket from 'ws';
 import { serverMetrics } from '../design/documents/metrics.ts';
 import { bearer } from '../gateway/support.ts';
 import { scrape, seriesOf } from '../support/exposition.ts';
+import { fillable } from '../support/full-disk.ts';
 import { JOB } from '../support/job.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -140,14 +141,11 @@ describe('what is counted', () => {
   });
 
   it('is only what was committed', async (t) => {
-    let isFull = false;
-    const beforeCommit = async () => {
-      if (isFull) throw Object.assign(new Error('the disk is full'), { code: 'SQLITE_FULL' });
-    };
-    const server = await startTestServer(t, { hooks: { beforeCommit } });
+    const disk = fillable();
+    const server = await startTestServer(t, { hooks: disk.hooks });
     const ready = async () => (await fetch(`${server.url}/readyz`)).status;
     assert.equal(await ready(), 200);
-    isFull = true;
+    disk.isFull = true;
     await assert.rejects(server.client.call('submitJob', { body: job() }));
     assert.equal(await ready(), 503);
     const without = await scrape(server.url);
@@ -155,7 +153,7 @@ describe('what is counted', () => {
     assert.equal(without.get('jq_tasks_submitted_total'), 0);
     assert.ok((without.get('jq_commit_failures_total') ?? 0) > 0);
     assert.equal(without.get('jq_ready'), 0);
-    isFull = false;
+    disk.isFull = false;
     await until('the server commits again', async () => (await ready()) === 200);
     await server.client.call('submitJob', { body: job() });
     const found = await scrape(server.url);

@@ -3,9 +3,6 @@ import { describe, test } from 'node:test';
 import { atWork, TestCluster, withWorker } from '../support/cluster.ts';
 import { sweep } from '../support/job.ts';
 
-const statuses = async (cluster: TestCluster, id: string) =>
-  (await cluster.tasks(id)).map((task) => task.status).sort();
-
 describe('cancelling a job', () => {
   test('a queued job is cancelled at once, with all its tasks, and none is ever leased', async (t) => {
     const cluster = await TestCluster.start(t);
@@ -16,7 +13,7 @@ describe('cancelling a job', () => {
       [view.status, view.aggregate.num_cancelled, view.aggregate.num_queued],
       ['cancelled', 3, 0],
     );
-    assert.deepEqual(await statuses(cluster, submitted.id), ['cancelled', 'cancelled', 'cancelled']);
+    assert.deepEqual(await cluster.statuses(submitted.id), ['cancelled', 'cancelled', 'cancelled']);
     const worker = await cluster.register({ slots_total: 3 });
     assert.deepEqual(await worker.lease(3), []);
   });
@@ -39,7 +36,7 @@ describe('cancelling a job', () => {
     const leased = await worker.leaseOne();
     await cluster.cancel(submitted.id);
     assert.equal((await cluster.job(submitted.id)).status, 'cancelling');
-    assert.deepEqual(await statuses(cluster, submitted.id), ['cancelled', 'cancelled', 'running']);
+    assert.deepEqual((await cluster.statuses(submitted.id)).sort(), ['cancelled', 'cancelled', 'running']);
     await assert.rejects(worker.start(leased), { code: 'not_holder' });
     assert.deepEqual((await worker.heartbeat()).cancel_task_ids, [running.task_id]);
     await worker.fail(running, { error: 'cancelled', retriable: false });

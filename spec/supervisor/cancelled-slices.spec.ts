@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-import { all, counts, failed, hold, MANY, many, SLICE, start, statuses } from './slices-support.ts';
+import { all, counts, failed, hold, MANY, many, SLICE, start } from './slices-support.ts';
 
 describe('in the middle of a cancellation, which goes slice by slice', () => {
   /** A job of which a worker runs six tasks and was leased the seventh; the first slice of its cancellation is over. */
@@ -32,7 +32,7 @@ describe('in the middle of a cancellation, which goes slice by slice', () => {
     second.go();
     assert.deepEqual((await reports).slice(0, 2), [{ ok: true }, { ok: true, requeued: false }]);
     await cancelling;
-    assert.deepEqual((await statuses(cluster, id)).slice(4), ['cancelled', 'cancelled', 'cancelled']);
+    assert.deepEqual((await cluster.statuses(id)).slice(4), ['cancelled', 'cancelled', 'cancelled']);
     for (const task of tasks.slice(0, 4)) await worker.fail(task);
     assert.equal((await cluster.job(id)).status, 'cancelled');
     assert.equal((await cluster.eventTypes(id)).at(-1), 'job_cancelled');
@@ -93,7 +93,7 @@ describe('in the middle of a cancellation, which goes slice by slice', () => {
       await comes(middle);
       second.go();
       await cancelling;
-      assert.equal((await statuses(cluster, id)).at(-1), 'cancelled');
+      assert.equal((await cluster.statuses(id)).at(-1), 'cancelled');
       const types = new Set(await cluster.eventTypes(id));
       for (const type of ['task_requeued', 'task_lost', 'task_failed']) assert.ok(!types.has(type), type);
       for (const task of tasks) await worker.fail(task).catch(() => {});
@@ -122,7 +122,7 @@ describe('in the middle of a cancellation, which goes slice by slice', () => {
     assert.equal(counts(await cluster.job(id)), 'cancelling: 3 queued, 0 running, 0 failed, 4 cancelled');
     await cluster.clock.advance(1.1);
     await until('the job is cancelled', async () => (await cluster.job(id)).status === 'cancelled');
-    assert.deepEqual(await statuses(cluster, id), all('cancelled'));
+    assert.deepEqual(await cluster.statuses(id), all('cancelled'));
   });
 
   test('a first slice that cannot be committed refuses the cancellation, and tasks of the job are leased again', async (t) => {
@@ -133,7 +133,7 @@ describe('in the middle of a cancellation, which goes slice by slice', () => {
     await first.reached;
     first.fail();
     await cancelling;
-    assert.deepEqual(await statuses(cluster, id), all('queued'));
+    assert.deepEqual(await cluster.statuses(id), all('queued'));
     const worker = await cluster.register({ slots_total: MANY });
     assert.equal((await worker.lease(MANY)).length, MANY);
   });
@@ -152,7 +152,7 @@ describe('in the middle of a cancellation, which goes slice by slice', () => {
       second.go();
       await Promise.all([asked, stopped]);
       await cluster.start();
-      await until('it is over', async () => (await statuses(cluster, id)).every((s) => s === what));
+      await until('it is over', async () => (await cluster.statuses(id)).every((s) => s === what));
       assert.equal((await cluster.job(id)).status, what);
       const worker = await cluster.register({ slots_total: MANY });
       assert.equal((await worker.lease(MANY)).length, what === 'queued' ? MANY : 0);

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { conditionOf } from '../../machines/worker/condition.ts';
 import { job, TestCluster } from '../support/cluster.ts';
+import { diskFull } from '../support/full-disk.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
@@ -242,7 +243,7 @@ describe('the time of a drain', () => {
     let tries = 0;
     cluster.faults.beforeCommit = async () => {
       // One that is tried over and over comes to its end all the same.
-      if (++tries < 200) throw Object.assign(new Error('disk full'), { code: 'SQLITE_FULL' });
+      if (++tries < 200) throw diskFull();
     };
     for (let second = 0; second < 40; second++) await cluster.clock.advance(1);
     assert.ok(tries > 2 && tries <= 40, `${tries} in 10 seconds`);
@@ -311,9 +312,7 @@ describe('a worker that an operator removes', () => {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     await worker.heartbeat([], 0, undefined, 'stopped');
-    cluster.faults.beforeCommit = async () => {
-      throw Object.assign(new Error('disk full'), { code: 'SQLITE_FULL' });
-    };
+    cluster.fillDisk();
     await assert.rejects(cluster.remove(worker.id), refused('store_unavailable'));
     await assert.rejects(cluster.drain(worker.id), refused('store_unavailable'));
     delete cluster.faults.beforeCommit;

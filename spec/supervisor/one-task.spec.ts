@@ -6,9 +6,6 @@ import { cv, datasets, selecting } from './selection-support.ts';
 
 const refused = (code: string) => (error: { code?: string }) => error.code === code;
 
-const statuses = async (cluster: TestCluster, id: string) =>
-  (await cluster.tasks(id)).map(({ status }) => status);
-
 describe('one task that is cancelled', () => {
   test('is cancelled at once where it waits, and the job goes on and ends with the others', async (t) => {
     const cluster = await TestCluster.start(t);
@@ -26,7 +23,7 @@ describe('one task that is cancelled', () => {
     assert.equal(task.task_id, second?.id);
     await worker.complete(task);
     await worker.complete(await worker.run());
-    assert.deepEqual(await statuses(cluster, id), ['cancelled', 'succeeded', 'succeeded']);
+    assert.deepEqual(await cluster.statuses(id), ['cancelled', 'succeeded', 'succeeded']);
     assert.equal((await cluster.job(id)).status, 'succeeded');
   });
 
@@ -44,7 +41,7 @@ describe('one task that is cancelled', () => {
     assert.equal((await cluster.cancelTask(leased.task_id)).status, 'cancelled');
     assert.equal((await cluster.job(id)).status, 'running');
     await worker.complete(running);
-    assert.deepEqual(await statuses(cluster, id), ['cancelled', 'cancelled']);
+    assert.deepEqual(await cluster.statuses(id), ['cancelled', 'cancelled']);
     assert.equal((await cluster.job(id)).status, 'cancelled');
   });
 
@@ -59,7 +56,7 @@ describe('one task that is cancelled', () => {
     const { status, error } = await cluster.job(id);
     assert.deepEqual([status, error], ['failed', 'it broke']);
     await cluster.retry(id);
-    assert.deepEqual(await statuses(cluster, id), ['queued', 'cancelled']);
+    assert.deepEqual(await cluster.statuses(id), ['queued', 'cancelled']);
     await worker.complete(await worker.run());
     assert.equal((await cluster.job(id)).status, 'succeeded');
   });

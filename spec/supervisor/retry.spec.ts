@@ -24,9 +24,6 @@ async function someFail(cluster: TestCluster, worker: TestWorker) {
   return { id, first: first.task_id, failed: failed.map(({ task_id }) => task_id) };
 }
 
-const statuses = async (cluster: TestCluster, id: string) =>
-  (await cluster.seen.tasks(id)).map(({ status }) => status);
-
 describe('retrying a job that succeeded with failed tasks', () => {
   test('queues the failed ones again; what succeeded stays as it is, and counts', async (t) => {
     const { cluster, worker, id, first } = await partlyFailed(t);
@@ -36,7 +33,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
     assert.equal(queued.status, 'queued');
     const { num_queued, num_succeeded, num_failed, best_task_id } = queued.aggregate;
     assert.deepEqual([num_queued, num_succeeded, num_failed, best_task_id], [2, 1, 0, first]);
-    assert.deepEqual(await statuses(cluster, id), ['succeeded', 'queued', 'queued']);
+    assert.deepEqual(await cluster.statuses(id), ['succeeded', 'queued', 'queued']);
     const allowed = (await cluster.tasks(id)).map(({ max_attempts }) => max_attempts);
     assert.deepEqual(allowed, [1, 2, 2], 'as many attempts more as the job allowed');
     assert.equal((await cluster.port.reads.stats()).jobs_by_status.queued, 1);
@@ -75,12 +72,12 @@ describe('retrying a job that succeeded with failed tasks', () => {
     const { cluster, worker, id, failed } = await partlyFailed(t);
     await cluster.retry(id);
     await cluster.restart();
-    assert.deepEqual(await statuses(cluster, id), ['succeeded', 'queued', 'queued']);
+    assert.deepEqual(await cluster.statuses(id), ['succeeded', 'queued', 'queued']);
     const [task_id] = failed as [string];
     const late = { task_id, attempt: 1 } as Parameters<typeof worker.complete>[0];
     await assert.rejects(worker.complete(late), { code: 'not_holder' });
     await worker.fail(late);
-    assert.deepEqual(await statuses(cluster, id), ['succeeded', 'queued', 'queued']);
+    assert.deepEqual(await cluster.statuses(id), ['succeeded', 'queued', 'queued']);
   });
 
   test('can be cancelled again, and then never runs again', async (t) => {
@@ -88,7 +85,7 @@ describe('retrying a job that succeeded with failed tasks', () => {
     await cluster.retry(id);
     await cluster.cancel(id);
     assert.equal((await cluster.job(id)).status, 'cancelled');
-    assert.deepEqual(await statuses(cluster, id), ['succeeded', 'cancelled', 'cancelled']);
+    assert.deepEqual(await cluster.statuses(id), ['succeeded', 'cancelled', 'cancelled']);
     await assert.rejects(cluster.retry(id), { code: 'illegal_transition' });
   });
 });
@@ -98,7 +95,7 @@ describe('retrying some tasks of a job', () => {
     const { cluster, worker, id, failed } = await partlyFailed(t);
     const [one, other] = failed as [string, string];
     await cluster.retry(id, [other, other]);
-    assert.deepEqual(await statuses(cluster, id), ['succeeded', 'failed', 'queued']);
+    assert.deepEqual(await cluster.statuses(id), ['succeeded', 'failed', 'queued']);
     await worker.complete(await worker.run(), { metrics: { best_rmse: 0.75 } });
     const ended = await cluster.job(id);
     assert.equal(ended.status, 'succeeded');
@@ -111,7 +108,7 @@ describe('retrying some tasks of a job', () => {
     const tasks = [await worker.run(), await worker.run(), await worker.run()];
     for (const task of tasks) await worker.fail(task);
     await cluster.retry(id, [(tasks[1] as (typeof tasks)[0]).task_id]);
-    assert.deepEqual(await statuses(cluster, id), ['failed', 'queued', 'failed']);
+    assert.deepEqual(await cluster.statuses(id), ['failed', 'queued', 'failed']);
     await worker.fail(await worker.run());
     assert.equal((await cluster.job(id)).status, 'failed');
   });
@@ -125,6 +122,6 @@ describe('retrying some tasks of a job', () => {
         message: `${wrong} is not a failed task of job ${id}`,
       });
     }
-    assert.deepEqual(await statuses(cluster, id), ['succeeded', 'failed', 'failed']);
+    assert.deepEqual(await cluster.statuses(id), ['succeeded', 'failed', 'failed']);
   });
 });

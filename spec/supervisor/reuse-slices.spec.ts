@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { TestCluster } from '../support/cluster.ts';
+import { diskFull } from '../support/full-disk.ts';
 import { complete, inline, known } from './reuse-support.ts';
 
 describe('a job whose tasks are looked up for reuse, slice by slice', () => {
@@ -20,7 +21,7 @@ describe('a job whose tasks are looked up for reuse, slice by slice', () => {
   const failAfter = (cluster: TestCluster, passing: number) => {
     let left = passing;
     cluster.faults.beforeCommit = async () => {
-      if (left-- <= 0) throw Object.assign(new Error('SQLITE_FULL'), { code: 'SQLITE_FULL' });
+      if (left-- <= 0) throw diskFull();
     };
   };
 

@@ -4,6 +4,7 @@ import type { SupervisorSettings } from '../../actors/server/core.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import { TestCluster } from '../support/cluster.ts';
 import { deferred } from '../support/deferred.ts';
+import { diskFull } from '../support/full-disk.ts';
 import { sweep } from '../support/job.ts';
 
 export const MANY = 7;
@@ -15,8 +16,6 @@ export const many = (differs: Record<string, unknown> = {}) =>
 
 export const start = (t: TestContext, settings: Partial<SupervisorSettings> = {}) =>
   TestCluster.start(t, { sliceSize: SLICE, ...settings });
-
-const diskFull = () => Object.assign(new Error('SQLITE_FULL: the disk is full'), { code: 'SQLITE_FULL' });
 
 /** Holds a commit, after so many that pass; then it is made, or fails. */
 export function hold(cluster: TestCluster, passing: number) {
@@ -33,9 +32,6 @@ export function hold(cluster: TestCluster, passing: number) {
 
 export const counts = ({ status, aggregate: a }: JobView) =>
   `${status}: ${a.num_queued} queued, ${a.num_running} running, ${a.num_failed} failed, ${a.num_cancelled} cancelled`;
-
-export const statuses = async (cluster: TestCluster, id: string) =>
-  (await cluster.tasks(id)).map(({ status }) => status);
 
 export const all = (status: string) => Array.from({ length: MANY }, () => status);
 

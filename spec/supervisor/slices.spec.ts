@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TestCluster } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
-import { all, counts, failed, hold, MANY, many, SLICE, start, statuses } from './slices-support.ts';
+import { all, counts, failed, hold, MANY, many, SLICE, start } from './slices-support.ts';
 
 /** How a job looks after each commit. */
 function watch(cluster: TestCluster, id: string): string[] {
@@ -75,7 +75,7 @@ describe('a job of many tasks', () => {
       [(await cluster.onlyTask(other.id)).id],
     );
     await cancelling;
-    assert.deepEqual(await statuses(cluster, id), all('cancelled'));
+    assert.deepEqual(await cluster.statuses(id), all('cancelled'));
   });
 
   test('keeps other messages waiting for no more than a slice', async (t) => {
@@ -106,7 +106,7 @@ describe('a job of many tasks', () => {
       before = cancelled;
     };
     await Promise.all(ids.map((id) => cluster.cancel(id)));
-    for (const id of ids) assert.deepEqual(await statuses(cluster, id), all('cancelled'));
+    for (const id of ids) assert.deepEqual(await cluster.statuses(id), all('cancelled'));
     assert.ok(Math.max(...told) <= SLICE, `${told} tasks a turn`);
   });
 });

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { atWork, job, TestCluster, withWorker } from '../support/cluster.ts';
+import { diskFull } from '../support/full-disk.ts';
 import { until } from '../support/until.ts';
 
-const full = () =>
-  Promise.reject(Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' }));
 const site = (name: string) => job({ name, requirements: { labels: { site: name } } });
 
 describe('a request for work that waits', () => {
@@ -129,7 +128,7 @@ describe('a store that is tried again', () => {
       most = Math.max(most, ++under);
       await new Promise((resolve) => setImmediate(resolve));
       under--;
-      if (!works) await full();
+      if (!works) throw diskFull();
     };
     await assert.rejects(cluster.submit());
     await cluster.clock.advance(1);

@@ -16,6 +16,7 @@ import type { JobView, TaskView } from '../../machines/schema/views.ts';
 import type { WorkerRegistration } from '../../machines/schema/worker.ts';
 import { digestJob } from '../../machines/submission/job-digest.ts';
 import { SimulatedClock } from './clock.ts';
+import { diskFull } from './full-disk.ts';
 import { JOB } from './job.ts';
 import { temporaryDirectory } from './server.ts';
 import { storeOf } from './test-store.ts';
@@ -154,6 +155,10 @@ export class TestCluster {
     return this.port.send({ type: 'cancel_job', principal: this.principal, job_id });
   }
 
+  async statuses(jobId: string): Promise<TaskView['status'][]> {
+    return (await this.tasks(jobId)).map(({ status }) => status);
+  }
+
   retry(job_id: string, task_ids?: string[]) {
     return this.port.send({ type: 'retry_job', principal: this.principal, job_id, task_ids });
   }
@@ -161,7 +166,7 @@ export class TestCluster {
   /** Commits fail as on a full disk, until it is freed. */
   fillDisk(): void {
     this.faults.beforeCommit = async () => {
-      throw Object.assign(new Error('SQLITE_FULL: database or disk is full'), { code: 'SQLITE_FULL' });
+      throw diskFull();
     };
   }
 

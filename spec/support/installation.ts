@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { cp, mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { heard, type Outcome } from './heard.ts';
 import { ROOT } from './program.ts';
 import { temporaryDirectory } from './server.ts';
 
@@ -37,19 +37,11 @@ export async function install(home: string, options: InstallationOptions = {}): 
   }
 }
 
-export interface Said {
-  stdout: string;
-  stderr: string;
-  code: number | null;
-}
-
 /** Runs a file of an installation to its end. */
-export async function runIn(home: string, file: string, ...args: string[]): Promise<Said> {
+export async function runIn(home: string, file: string, ...args: string[]): Promise<Outcome> {
   const child = spawn(process.execPath, [join(home, file), ...args], {
     cwd: home,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const code = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return { stdout, stderr, code: await code };
+  return heard(child).outcome;
 }
