@@ -4,8 +4,8 @@ import { type FaultAt, MAX_DEPTH, parseYaml, TOO_DEEP } from './yaml-document.ts
 export { YamlError } from './yaml-document.ts';
 
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
-/** Bound what aliases may expand to, so that a small text cannot become a huge document. */
-const MAX_OUTPUT = 64 * 1024 * 1024;
+/** Bound what aliases may expand to, so that a small text cannot become a huge document: no larger than JSON may be. */
+const MAX_OUTPUT = 16 * 1024 * 1024;
 const MAX_REPEATED_NODES = 1_000_000;
 
 /** Longer integers are not what people write in base 16 or 8, and take long to convert. */
@@ -85,7 +85,7 @@ class Writer {
 
   #count(piece: string, offset: number): string {
     this.#written += piece.length;
-    if (this.#written > MAX_OUTPUT) throw this.#faultAt('the document expands to more than 64 MiB', offset);
+    if (this.#written > MAX_OUTPUT) throw this.#faultAt('the document expands to more than 16 MiB', offset);
     return piece;
   }
 

@@ -61,6 +61,19 @@ describe('a body that takes long to read', () => {
     assert.ok(others > MANY, `${others} others were answered meanwhile`);
   });
 
+  it('may be YAML of some hundred bytes, whose aliases repeat each other', async () => {
+    const towers = [1, 2, 3, 4, 5].map(
+      (n) =>
+        `  a${n}: &a${n} [${Array(9)
+          .fill(`*a${n - 1}`)
+          .join(', ')}]\n`,
+    );
+    const body = `type: mljs.run\npipeline: {kind: path, path: p}\ndataset: {kind: catalog, catalog_id: c}\nparams:\n  a0: &a0 [1.0]\n${towers.join('')}`;
+    const { status, others } = await answersMeanwhile(body, { 'Content-Type': YAML });
+    assert.equal(status, 200);
+    assert.ok(others > MANY, `${others} others were answered meanwhile`);
+  });
+
   it('does not delay others either where it holds nothing but faults', async () => {
     const body = '- a: b: c\n'.repeat(15_000);
     const { status, error, others } = await answersMeanwhile(body, { 'Content-Type': YAML });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { BodyBudget } from '../../gateway/http/request/body-budget.ts';
 import { deferred } from '../support/deferred.ts';
+import { inTime } from '../support/in-time.ts';
 import { JOB } from '../support/job.ts';
 import { until } from '../support/until.ts';
 import { failing } from '../support/views.ts';
@@ -52,6 +53,31 @@ describe('the memory that bodies may take together', () => {
     stored.resolve();
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
     assert.equal((await submit()).status, 200, 'what was answered no longer counts');
+  });
+
+  it('is taken as by the largest body by YAML with aliases, which may become as large', async () => {
+    await using gateway = await gatewayFor();
+    const { cluster, port } = gateway;
+    const stored = deferred();
+    cluster.onSend = async () => {
+      await stored.promise;
+      return { ok: true };
+    };
+    const headers = { 'Content-Type': 'application/yaml' };
+    const submit = (params: string) =>
+      ask(port, {
+        line: 'POST /v1/jobs',
+        body: `{ ${JSON.stringify(JOB).slice(1, -1)}, params: ${params} }`,
+        headers,
+      });
+    // One too many, of which one is answered while all the others wait.
+    const submitted = Array.from({ length: 5 }, () => submit('{ x: &a 1, y: *a }'));
+    const refused = await inTime('one of five to be refused', Promise.race(submitted));
+    assert.deepEqual([refused.status, JSON.parse(refused.body).code], [503, 'overloaded']);
+    const plain = submit('{ x: 1, y: 1 }');
+    await until('one without aliases to wait', () => cluster.received('submit_job').length === 5);
+    stored.resolve();
+    assert.equal((await plain).status, 200);
   });
 
   it('is released when a client goes in the middle of its body', async () => {

@@ -177,7 +177,7 @@ describe('an alias in YAML', () => {
       /aliases repeat more than 1000000 values/,
     );
     const long = `a: &a ${'x'.repeat(4 * 1024 * 1024)}\nb: [${Array(16).fill('*a').join(',')}]`;
-    refused(long, 1, 7, /expands to more than 64 MiB/);
+    refused(long, 1, 7, /expands to more than 16 MiB/);
   });
 });
 

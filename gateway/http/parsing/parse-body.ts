@@ -21,9 +21,13 @@ export type BodyParser = (bytes: Buffer, form: BodyForm) => unknown;
 /** Bytes that take a few milliseconds at most, whatever they say: less than another process costs. */
 const QUICK = { json: 64 * 1024, yaml: 2 * 1024 };
 
+/** Whether a body may say far more than it has bytes: aliases of YAML repeat what they stand for, and each other. */
+export const mayGrow = (bytes: Buffer, { contentType }: BodyForm): boolean =>
+  isYaml(contentType) && bytes.includes('*');
+
 /** Whether a body is so small that it may be read between two other requests. */
-export const isQuick = (bytes: Buffer, { contentType }: BodyForm): boolean =>
-  bytes.byteLength <= (isYaml(contentType) ? QUICK.yaml : QUICK.json);
+export const isQuick = (bytes: Buffer, form: BodyForm): boolean =>
+  bytes.byteLength <= (isYaml(form.contentType) ? QUICK.yaml : QUICK.json) && !mayGrow(bytes, form);
 
 const NO_BODY = Type.Object({});
 

@@ -1,7 +1,7 @@
 import { type JsonRoute, takesBody } from '../../contract/route.ts';
 import type { Admitted } from '../admission/admission.ts';
 import type { Endpoint } from '../admission/endpoint.ts';
-import { isQuick } from '../parsing/parse-body.ts';
+import { isQuick, mayGrow } from '../parsing/parse-body.ts';
 import { readBody } from '../request/body.ts';
 import type { BodyShare } from '../request/body-budget.ts';
 import { HttpCall } from '../request/call.ts';
@@ -23,7 +23,7 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
   const endpoint = admitted.endpoint as Endpoint<JsonRoute>;
   const { route } = endpoint;
   const bytes = takesBody(route.method) ? await readBody(exchange, endpoint.maxBytes, share) : null;
-  const body = bytes ? await understand(exchange, endpoint, bytes, service) : {};
+  const body = bytes ? await understand(exchange, endpoint, bytes, service, share) : {};
   service.assertGranted(exchange);
   const query = endpoint.readQuery(exchange.head.query);
   const request = { principal: admitted.principal, params: admitted.params, query, exchange };
@@ -36,9 +36,17 @@ async function answer(exchange: Exchange, admitted: Admitted, service: Service, 
 }
 
 /** What the route needs of the body. What may take long is read in another process. */
-function understand(exchange: Exchange, endpoint: Endpoint<JsonRoute>, bytes: Buffer, service: Service) {
+function understand(
+  exchange: Exchange,
+  endpoint: Endpoint<JsonRoute>,
+  bytes: Buffer,
+  service: Service,
+  share: BodyShare,
+) {
   const { headers } = exchange.head;
   const form = { contentType: headers['content-type'], contentEncoding: headers['content-encoding'] };
+  // Whatever that becomes, it counts as the largest body.
+  if (mayGrow(bytes, form)) share.take(endpoint.maxBytes);
   if (isQuick(bytes, form)) return endpoint.parseBody(bytes, form);
   return service.parsers.parse({ route: endpoint.name, bytes, form });
 }
