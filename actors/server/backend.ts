@@ -182,7 +182,8 @@ export async function startBackend(options: BackendOptions): Promise<RunningBack
   } catch (error) {
     await store?.close();
     await lock.release();
-    throw isDamage(error) ? storeDamaged(options.stateDir, (error as Error).message) : error;
+    if (isDamage(error)) throw storeDamaged(options.stateDir, (error as Error).message);
+    throw store ? store.faultAtStart(error) : error;
   }
 }
 

@@ -13,10 +13,12 @@ export interface Lock {
 /**
  * Takes a directory for one process: a transaction held open on a small SQLite file of its own. The operating
  * system ends it with the process, however that dies, so no stale lock is ever left.
+ * @param named what names the directory, so that another can be chosen; null where that is of no use
  * @throws StartError `state_in_use` or `state_unwritable`
  */
-export async function acquireLock(path: string): Promise<Lock> {
+export async function acquireLock(path: string, named: string | null = '--state'): Promise<Lock> {
   const folder = dirname(path);
+  const another = named === null ? 'stop that one first' : `stop that one, or choose another with ${named}`;
   try {
     await makeDirectory(resolve(folder));
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -47,7 +49,7 @@ export async function acquireLock(path: string): Promise<Lock> {
     throw busy
       ? new StartError(
           'state_in_use',
-          `the state directory ${folder} is in use by another process; stop that one, or choose another with --state`,
+          `the state directory ${folder} is in use by another process; ${another}`,
         )
       : new StartError(
           'state_unwritable',

@@ -2,7 +2,13 @@ import type { Cli, CommandClass, Definition } from 'clipanion';
 import type pc from 'picocolors';
 import { COMMANDS } from '../commands/list.ts';
 import { wrap } from '../terminal/format.ts';
-import { BACKUP_EXIT_CODES, CHECK_EXIT_CODES, EXIT_CODES, PROGRAM_EXIT_CODES } from './usage.ts';
+import {
+  BACKUP_EXIT_CODES,
+  CHECK_EXIT_CODES,
+  EXIT_CODES,
+  PROGRAM_EXIT_CODES,
+  STATE_EXIT_CODES,
+} from './usage.ts';
 
 type Colours = ReturnType<typeof pc.createColors>;
 
@@ -11,6 +17,7 @@ const OF_CATEGORY: Readonly<Record<string, typeof EXIT_CODES>> = {
   Programs: PROGRAM_EXIT_CODES,
   Checks: CHECK_EXIT_CODES,
   Backups: BACKUP_EXIT_CODES,
+  State: STATE_EXIT_CODES,
 };
 
 /** The help of one command: usage, what it does, options, exit codes, examples. */

@@ -43,6 +43,15 @@ export const CHECK_EXIT_CODES: typeof EXIT_CODES = [
   [EXIT.output, 'the output cannot be written, as on a full disk'],
 ];
 
+/** The exit codes of what brings stores and objects elsewhere, or to another version. */
+export const STATE_EXIT_CODES: typeof EXIT_CODES = [
+  [EXIT.done, 'done'],
+  [EXIT.usage, 'wrong usage, or it cannot be done; the message says what to do'],
+  [EXIT.output, 'the output cannot be written, as on a full disk'],
+  [EXIT.later, 'the database does not answer, or has no room for another session; to be run again'],
+  [EXIT.interrupted, 'interrupted by Ctrl-C'],
+];
+
 /** The exit codes of `jq-server backup` and `jq-server restore`. */
 export const BACKUP_EXIT_CODES: typeof EXIT_CODES = [
   [EXIT.done, 'done, and all of it is whole'],

@@ -44,7 +44,7 @@ export async function startFleet(
   { keeps }: { keeps: boolean },
 ): Promise<Required<Pick<Running, 'stop' | 'ended'>>> {
   const { fleet, log } = config;
-  const lock = await acquireLock(join(fleet.state, 'fleet.lock'));
+  const lock = await acquireLock(join(fleet.state, 'fleet.lock'), '`state` of its file');
   try {
     const keeper = await openFleet(config);
     const ending = new AbortController();

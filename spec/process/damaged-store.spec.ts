@@ -154,7 +154,10 @@ describe('jq-server check', () => {
   it('says when there is no store to check: exit code 2', async (t) => {
     const { code, stdout, stderr } = await check(join(await temporaryDirectory(t), 'nowhere'));
     assert.deepEqual([code, stdout], [2, '']);
-    assert.match(stderr, /^error: there is no store in .*nowhere; see --state\n$/);
+    assert.match(
+      stderr,
+      /^error: there is no store in .*nowhere; see --state; one in PostgreSQL has tools of its own: .*\n$/,
+    );
     assert.equal((await check('.', '--bogus')).code, 2);
   });
 });

@@ -73,6 +73,29 @@ describe('jq-server --store postgres://…', requires('postgresql'), () => {
     assert.match(other.text, /the store is in use by another server on 127\.0\.0\.1; stop that one/);
   });
 
+  test('ends where it cannot use the database, in one line: with 2 where people have to act, with 75 where it may pass', async (t) => {
+    const store = await cluster.database();
+    const ends = async (address: string) => {
+      const flags = ['--port', '0', '--state', await temporaryDirectory(t), '--store', address];
+      const { code, text } = await said(...flags);
+      assert.equal(
+        text
+          .trim()
+          .split('\n')
+          .filter((line) => !line.startsWith('{')).length,
+        1,
+        text,
+      );
+      return code;
+    };
+    assert.equal(await ends(`${store}?options=-csearch_path%3Dlab2,public`), 2);
+    const of = `ALTER DATABASE ${new URL(store).pathname.slice(1)} SET default_transaction_read_only`;
+    await cluster.query(store, `${of} = on`);
+    assert.equal(await ends(store), 75);
+    await cluster.query(`${store}?options=-cdefault_transaction_read_only%3Doff`, `${of} = off`);
+    await started(t, '--state', await temporaryDirectory(t), '--store', store);
+  });
+
   test('is migrated beforehand by `jq-server migrate`, which says from where to where', async () => {
     const store = await cluster.database();
     const [first, second] = [

@@ -52,7 +52,7 @@ describe('a store in a primary of PostgreSQL with a replica', requires('postgres
     await store.commit(turnOf(2));
     assert.equal((await store.load(EVENTS, 'true')).length, 2);
     await assert.rejects(openAt(addressOf([replica], name)), {
-      code: 'store_unreadable',
+      code: 'store_away',
       message: /it is a standby, which takes no writes/,
     });
   });

@@ -42,6 +42,15 @@ describe('a folder of objects', requires('postgresql'), () => {
     assert.equal(second.state, 'standing_by');
   });
 
+  test('is left as it is by a server without a database, which would take all of them for nobody’s', async (t) => {
+    const state = await temporaryDirectory(t);
+    await served(t, { state, store: await emptyDatabase() });
+    await assert.rejects(startTestServer(t, { state, store: undefined }), {
+      code: 'objects_refused',
+      message: /belong to a store in PostgreSQL: name it with --store, .* remove .*\/objects\/\.store$/,
+    });
+  });
+
   test('becomes that of another store where no mark says whose it is, as after a crash while the mark was written', async (t) => {
     const state = await temporaryDirectory(t);
     await served(t, { state, store: await emptyDatabase() });

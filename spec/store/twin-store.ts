@@ -68,6 +68,7 @@ export class TwinStore implements Store {
 
   /* What is about a file has one alone. */
   checkDuring = (meanwhile: Promise<void>) => this.#stores.sqlite.checkDuring(meanwhile);
+  faultAtStart = (fault: unknown) => this.#stores.sqlite.faultAtStart(fault);
   size = () => this.#stores.sqlite.size();
   shrink = (pages: number) => this.#stores.sqlite.shrink(pages);
   bytes = () => this.#stores.sqlite.bytes();

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PACKAGE_VERSION } from '../../../gateway/version.ts';
-import { StartError } from '../../../machines/protocol/start-error.ts';
+import type { StartError } from '../../../machines/protocol/start-error.ts';
 import { makeDirectory } from '../../shared/make-directory.ts';
 import { syncFolder } from '../blobs/durable.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
@@ -12,7 +12,7 @@ import { findUnnamed, type LostObject, sumOfObjects } from '../check/objects.ts'
 import { openStore } from '../check/open-store.ts';
 import { checkPages, type Progress, versionOf } from '../check/pages.ts';
 import { checkRows } from '../check/rows.ts';
-import { isDamage, storeDamaged } from '../store/damage.ts';
+import { isDamage, noStore, storeDamaged } from '../store/damage.ts';
 import { PlainStatements } from '../store/plain-statements.ts';
 import type { Queries } from '../store/sql.ts';
 import { copyStore } from './copy-store.ts';
@@ -25,7 +25,7 @@ export const STORE = 'store.sqlite';
 export async function assertStore(directory: string, flag: string): Promise<void> {
   const found = await stat(join(directory, STORE)).catch(() => null);
   if (found?.isFile() && found.size > 0) return;
-  throw new StartError('store_unreadable', `there is no store in ${directory}; see ${flag}`);
+  throw noStore(directory, flag);
 }
 
 /**

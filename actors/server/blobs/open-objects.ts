@@ -7,7 +7,7 @@ import type { ObjectDriver } from './driver.ts';
 import { FolderObjects } from './folder-objects.ts';
 import { homeStatements, objectHome, storeId } from './home.ts';
 import type { S3Location } from './s3/location.ts';
-import { markFolder } from './shared-folder.ts';
+import { assertUnmarked, markFolder } from './shared-folder.ts';
 
 interface Opening {
   store: Store;
@@ -39,6 +39,7 @@ export async function openObjects({
   if (place === undefined) {
     if (home === undefined) {
       if (store.isShared) await markFolder(stateDir, store.queries);
+      else await assertUnmarked(stateDir);
       return new FolderObjects(stateDir);
     }
     throw new StartError(

@@ -46,6 +46,19 @@ export async function markFolder(stateDir: string, queries: Queries): Promise<vo
   await writeFile(pathIn(stateDir), `${id}\n`);
 }
 
+/**
+ * Of a store that nobody shares, and so has written no mark.
+ * @throws StartError `objects_refused` where the objects are those of one that several servers share
+ */
+export async function assertUnmarked(stateDir: string): Promise<void> {
+  if ((await idIn(stateDir)) === null) return;
+  throw new StartError(
+    'objects_refused',
+    `the objects in ${join(stateDir, 'objects')} belong to a store in PostgreSQL: name it with --store, or another state directory with --state, ` +
+      `or, where that store is gone for good, remove ${pathIn(stateDir)}`,
+  );
+}
+
 /** Whichever store that was: the objects are those of one now that no other server stands by for, or were until now. */
 export const unmarkFolder = (stateDir: string): Promise<void> => rm(pathIn(stateDir), { force: true });
 

@@ -1,10 +1,9 @@
 import { access, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { StartError } from '../../../machines/protocol/start-error.ts';
 import { FolderObjects } from '../blobs/folder-objects.ts';
 import { objectHome } from '../blobs/home.ts';
 import { openHome } from '../blobs/s3/open-home.ts';
-import { isDamage } from '../store/damage.ts';
+import { isDamage, noStore } from '../store/damage.ts';
 import { PlainStatements } from '../store/plain-statements.ts';
 import { awaitingRemoval, checkObjects, findUnnamed, type ObjectsReport } from './objects.ts';
 import { openStore } from './open-store.ts';
@@ -33,8 +32,7 @@ export interface StateReport {
 export async function checkState(state: string, onProgress: Progress = () => {}): Promise<StateReport> {
   const path = join(state, 'store.sqlite');
   const found = await stat(path).catch(() => null);
-  if (!found?.isFile())
-    throw new StartError('store_unreadable', `there is no store in ${state}; see --state`);
+  if (!found?.isFile()) throw noStore(state, '--state');
   const isServed = () =>
     access(`${path}-wal`).then(
       () => true,

@@ -65,7 +65,7 @@ async function opened(place: string): Promise<{ store: Store; close(): Promise<v
     const store = await PostgresStore.open(place);
     return { store, close: () => store.close() };
   }
-  const lock: Lock = await acquireLock(join(place, 'lock.sqlite'));
+  const lock: Lock = await acquireLock(join(place, 'lock.sqlite'), null);
   try {
     const store = await SqliteStore.open(place);
     return { store, close: () => store.close().finally(() => lock.release()) };

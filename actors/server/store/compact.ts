@@ -19,7 +19,7 @@ export interface Compacted {
  */
 export async function compactStore(stateDir: string): Promise<Compacted> {
   await assertStore(stateDir, '--state');
-  const lock = await acquireLock(join(stateDir, 'lock.sqlite'));
+  const lock = await acquireLock(join(stateDir, 'lock.sqlite'), null);
   try {
     const path = join(stateDir, 'store.sqlite');
     const before = (await stat(path)).size;

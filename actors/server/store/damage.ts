@@ -12,3 +12,10 @@ export const wayOut = (stateDir: string): string =>
 
 export const storeDamaged = (stateDir: string, what: string): StartError =>
   new StartError('store_unreadable', `the store in ${stateDir} is damaged (${what}); ${wayOut(stateDir)}`);
+
+/** @param flag what names the directory in which there is none */
+export function noStore(directory: string, flag: string): StartError {
+  const elsewhere =
+    flag === '--state' ? '; one in PostgreSQL has tools of its own: pg_dump, pg_amcheck, vacuum' : '';
+  return new StartError('store_unreadable', `there is no store in ${directory}; see ${flag}${elsewhere}`);
+}

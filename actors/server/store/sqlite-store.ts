@@ -126,6 +126,10 @@ export class SqliteStore implements Store {
     return isEmpty(this.queries);
   }
 
+  faultAtStart(fault: unknown): unknown {
+    return fault;
+  }
+
   checkDuring(meanwhile: Promise<void>): Promise<void> {
     return checkPagesDuring(dirname(this.place), meanwhile);
   }

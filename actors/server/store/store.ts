@@ -64,6 +64,9 @@ export interface Store {
   isEmpty(): Promise<boolean>;
   /** Goes on with what else there is to do at the start, and looks beside it whether it is damaged, as far as that goes. */
   checkDuring(meanwhile: Promise<void>): Promise<void>;
+
+  /** What a start came upon, in words for people where it is a fault of the database. */
+  faultAtStart(fault: unknown): unknown;
   /** What of it lies beside the artifacts; all zeros where it lies elsewhere. */
   size(): Promise<StoreSize>;
   /** Gives pages that nothing is in back to the disk. */

@@ -29,14 +29,18 @@ export async function unfinishedCopyOf(queries: Queries): Promise<string | undef
 
 /**
  * The same store, if it is whole.
- * @throws StartError `store_unreadable`; then it is closed
+ * @throws StartError `store_unreadable`; as of any other fault, it is closed then
  */
 export async function asWhole(store: Store): Promise<Store> {
-  const from = await unfinishedCopyOf(store.reader);
-  if (from === undefined) return store;
-  await store.close();
-  throw new StartError(
-    'store_unreadable',
-    `the store ${store.place} is a copy of ${from} that is not finished; go on with: jq-server copy`,
-  );
+  try {
+    const from = await unfinishedCopyOf(store.reader);
+    if (from === undefined) return store;
+    throw new StartError(
+      'store_unreadable',
+      `the store ${store.place} is a copy of ${from} that is not finished; go on with: jq-server copy`,
+    );
+  } catch (fault) {
+    await store.close();
+    throw store.faultAtStart(fault);
+  }
 }

@@ -1,6 +1,8 @@
+import { userInfo } from 'node:os';
 import type { Client, ClientConfig, Pool } from 'pg';
 import type { Connection } from 'pgpass';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import { STANDBY } from './faults.ts';
 import { addressesIn } from './hosts.ts';
 import { destroy } from './sessions.ts';
 import { valueTypes } from './values.ts';
@@ -44,6 +46,7 @@ export class Database {
     this.#pg = pg;
     const clients = addresses.map((_, at) => new pg.Client(this.#config(at, '')));
     const hosts = clients.map(({ host, port }) => `${hostInWords(host)}:${port}`);
+    if (!clients[0]?.user) throw new TypeError('it names no role, and PGUSER does not either');
     this.place = `postgres://${hosts.join(',')}/${clients[0]?.database}`;
   }
 
@@ -51,6 +54,8 @@ export class Database {
   static async at(text: string): Promise<Database> {
     const { default: pg } = await import('pg');
     try {
+      assertNoService();
+      pg.defaults.user ||= userHere();
       return new Database(addressesIn(text).map(withTls), pg as unknown as typeof import('pg'));
     } catch (error) {
       throw new StartError(
@@ -70,6 +75,7 @@ export class Database {
         await client.connect();
         return client;
       } catch (error) {
+        if (error instanceof StartError) throw error;
         faults.push(error as Error);
       }
     }
@@ -118,7 +124,7 @@ export class Database {
       async #open(): Promise<Client> {
         try {
           await super.connect();
-          await assertWritable(this);
+          await assertOurs(this, database.place);
         } catch (error) {
           this.end().catch(() => {});
           database.#leave(this.at);
@@ -158,6 +164,24 @@ export class Database {
   }
 }
 
+/** As whom libpq comes where nothing else is said; empty where the system has no name for this user. */
+function userHere(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return '';
+  }
+}
+
+/** Who sets one means what it says, as who may come, and whether over TLS; the driver has no eye for it. */
+function assertNoService(): void {
+  const { PGSERVICE } = process.env;
+  if (PGSERVICE)
+    throw new TypeError(
+      `PGSERVICE is set, and services are not read: unset it, and name what ${PGSERVICE} says in the address, or by PGHOST, PGUSER and so on`,
+    );
+}
+
 /** What a file of passwords has for a session; undefined where there is none. */
 async function passwordFor(connection: Connection): Promise<string | undefined> {
   const { default: pgpass } = await import('pgpass');
@@ -182,9 +206,27 @@ function withTls(address: URL): URL {
 
 /**
  * A standby takes no writes, and what it shows may be older than what was answered. It may become one that does, so it is
- * a fault of the connection.
+ * a fault of the connection. Where the schema is not there that is named first, the tables of another store may lie in the next one.
+ * @throws StartError `store_unreadable`
  */
-async function assertWritable(client: Client): Promise<void> {
-  const { rows } = await client.query<{ standby: number }>('SELECT pg_is_in_recovery() AS standby');
-  if (rows[0]?.standby === 1) throw new Error('it is a standby, which takes no writes');
+async function assertOurs(client: Client, place: string): Promise<void> {
+  const { rows } = await client.query<{ standby: number; schema: string | null; path: string }>(
+    "SELECT pg_is_in_recovery() AS standby, current_schema() AS schema, current_setting('search_path') AS path",
+  );
+  const { standby, schema, path } = rows[0] as (typeof rows)[0];
+  if (standby === 1)
+    throw Object.assign(new Error('it is a standby, which takes no writes'), { code: STANDBY });
+  const wanted = firstOf(path);
+  if (wanted === schema || (wanted === '$user' && schema !== null)) return;
+  throw new StartError(
+    'store_unreadable',
+    `cannot use ${place} as a store: the schema ${wanted} of search_path is not there, or its role may not use it; ` +
+      `make it: CREATE SCHEMA ${wanted} AUTHORIZATION …; or leave it out`,
+  );
+}
+
+/** The first name of a search path. */
+function firstOf(path: string): string {
+  const [, quoted, plain = ''] = /^\s*(?:"((?:[^"]|"")*)"|([^,]*))/.exec(path) ?? [];
+  return quoted?.replaceAll('""', '"') ?? plain.trim().toLowerCase();
 }

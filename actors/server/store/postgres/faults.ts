@@ -5,7 +5,8 @@ import { StoreFault } from '../fault.ts';
 /** Five characters; faults of Node.js have others, or none. */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
-const stateOf = (fault: unknown): string | null => {
+/** The code of a fault of PostgreSQL; null of all others. */
+export const stateOf = (fault: unknown): string | null => {
   const code = (fault as { code?: unknown } | null)?.code;
   return typeof code === 'string' && SQLSTATE.test(code) ? code : null;
 };
@@ -20,18 +21,22 @@ export function breaksConnection(fault: unknown): boolean {
   return state === null || state.startsWith('08') || /^57P0[123]/.test(state);
 }
 
-/** What a database says that starts or ends, or has no room for another session. */
-const BUSY = /^(08|53300|57P0)/;
+/** What a database says that starts or ends, has no room for another session, or takes no writes at present. */
+const BUSY = /^(08|53300|57P0|25006)/;
 
 /** Whether no database answers, or only that it cannot yet; of several hosts, all of them. */
 export function isAway(fault: unknown): boolean {
   const { cause } = fault as { cause?: unknown };
   if (Array.isArray(cause)) return cause.every(isAway);
   const state = stateOf(fault);
-  return state === null ? isOfNetwork(fault) : BUSY.test(state);
+  return state === null ? isPassing(fault) : BUSY.test(state);
 }
 
-const NETWORK = new Set([
+/** Of a session on a standby, which may become one that takes writes. */
+export const STANDBY = 'STANDBY';
+
+const PASSING = new Set([
+  STANDBY,
   'ECONNREFUSED',
   'ECONNRESET',
   'EHOSTUNREACH',
@@ -42,8 +47,8 @@ const NETWORK = new Set([
 ]);
 
 /** Those of certificates have other codes. */
-const isOfNetwork = (fault: unknown): boolean =>
-  NETWORK.has((fault as { code?: string }).code ?? '') || /timeout|terminated/.test((fault as Error).message);
+const isPassing = (fault: unknown): boolean =>
+  PASSING.has((fault as { code?: string }).code ?? '') || /timeout|terminated/.test((fault as Error).message);
 
 /** Resources, limits, a conflict, an operator who intervenes, a standby, the system, corruption. */
 const OF_THE_SERVER = /^(53|40|55|57|58|XX|25006)/;

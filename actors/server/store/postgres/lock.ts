@@ -43,7 +43,7 @@ export async function takeLock(client: Client, patience: number, own: number | n
       const who = holder?.place ? ` on ${holder.place}` : '';
       throw new StartError(
         'state_in_use',
-        `the store is in use by another server${who}; stop that one, or choose another with --store`,
+        `the store is in use by another server${who}; stop that one first`,
       );
     }
     await pause(AGAIN_MS);

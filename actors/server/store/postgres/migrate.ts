@@ -17,7 +17,18 @@ interface Facts {
   encoding: string;
   synchronous: string;
   fsync: string;
+  /** How many sessions this role may have at once. */
+  sessions: number;
 }
+
+/** That a server has, for a minute after it has taken over. */
+const SESSIONS = 16;
+
+/** Superusers have those that are kept for them, and no limits. */
+const MOST_SESSIONS = `(SELECT CASE WHEN rolsuper THEN all_of_them ELSE least(all_of_them
+      - current_setting('superuser_reserved_connections')::bigint, nullif(rolconnlimit, -1), nullif(datconnlimit, -1)) END
+    FROM pg_roles, pg_database, (SELECT current_setting('max_connections')::bigint AS all_of_them) AS of
+    WHERE rolname = current_user AND datname = current_database())`;
 
 /**
  * Whether a database can be a store: nothing may be acknowledged there before it is on the disk.
@@ -26,7 +37,8 @@ interface Facts {
 export async function assertUsable(client: Client, place: string): Promise<void> {
   const { rows } = await client.query<Facts>(
     `SELECT current_setting('server_version_num')::bigint AS version, current_setting('server_encoding') AS encoding,
-            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync`,
+            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync,
+            ${MOST_SESSIONS} AS sessions`,
   );
   const facts = rows[0] as Facts;
   const refuse = (why: string): never => {
@@ -35,6 +47,10 @@ export async function assertUsable(client: Client, place: string): Promise<void>
   if (facts.version < OLDEST)
     refuse(`it is PostgreSQL ${Math.floor(facts.version / 10_000)}; 15 or newer is needed`);
   if (facts.encoding !== 'UTF8') refuse(`its encoding is ${facts.encoding}; make a database in UTF8`);
+  if (facts.sessions < SESSIONS)
+    refuse(
+      `it lets this role have ${facts.sessions} sessions, and a server needs ${SESSIONS}: raise max_connections, or the limit of the role or the database`,
+    );
   if (facts.synchronous === 'off')
     refuse('synchronous_commit is off: what is acknowledged could be lost; set it to on');
   if (facts.fsync === 'off') refuse('fsync is off: what is acknowledged could be lost; set it to on');
@@ -81,6 +97,25 @@ export async function migrate(client: Client, place: string): Promise<{ from: nu
     );
   }
   return { from, to };
+}
+
+/** Every table has to be read and written. @throws StartError `store_unreadable` where this role may not */
+export async function assertRights(client: Client, place: string): Promise<void> {
+  const lacks = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].map(
+    (right) => `NOT has_table_privilege(oid, '${right}')`,
+  );
+  const { rows } = await client.query<{ name: string; schema: string; role: string }>(
+    `SELECT relname AS name, quote_ident(current_schema()) AS schema, quote_ident(current_user) AS role FROM pg_class
+     WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND (${lacks.join(' OR ')}) ORDER BY relname`,
+  );
+  if (rows[0] === undefined) return;
+  const { schema, role } = rows[0];
+  const names = rows.slice(0, 3).map(({ name }) => name);
+  throw new StartError(
+    'store_unreadable',
+    `cannot use ${place} as a store: the role ${role} may not read and write all of its tables (${names.join(', ')}${rows.length > 3 ? ', …' : ''}); ` +
+      `as their owner: GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
+  );
 }
 
 async function apply(client: Client, version: number, sql: string): Promise<void> {

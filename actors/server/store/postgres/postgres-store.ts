@@ -1,6 +1,4 @@
 import type { Client, Pool } from 'pg';
-import { whyUntrusted } from '../../../../gateway/client/errors.ts';
-import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Candidate } from '../candidate.ts';
 import type { Changes } from '../changes.ts';
 import type { Table } from '../columns.ts';
@@ -9,11 +7,12 @@ import { fitsOneStatement, partsOf } from '../split-changes.ts';
 import { type Queries, type SqlText, textOf } from '../sql.ts';
 import type { Store, StoreHooks, StoreSize } from '../store.ts';
 import { REQUEST_SQL } from '../turn-sql.ts';
+import { faultAtStart, started } from './at-start.ts';
 import { Database } from './connect.ts';
 import { EpochOver } from './epochs.ts';
-import { asStoreFault, breaksConnection, isAway } from './faults.ts';
+import { asStoreFault, breaksConnection } from './faults.ts';
 import { takeLock } from './lock.ts';
-import { assertUsable, migrate } from './migrate.ts';
+import { assertRights, assertUsable, migrate } from './migrate.ts';
 import { named } from './placeholders.ts';
 import { PooledQueries, storable } from './pooled-queries.ts';
 import { READING, ReadSessions } from './read-sessions.ts';
@@ -56,6 +55,7 @@ export class PostgresStore implements Store {
     const prepare = async (client: Client) => {
       await assertUsable(client, database.place);
       await migrate(client, database.place);
+      await assertRights(client, database.place);
     };
     const turns = await started(database.place, () =>
       TurnSessions.begin(database, prepare, candidate, hooks.beforeRenewal),
@@ -101,6 +101,10 @@ export class PostgresStore implements Store {
 
   isEmpty(): Promise<boolean> {
     return isEmpty(this.queries);
+  }
+
+  faultAtStart(fault: unknown): unknown {
+    return faultAtStart(this.place, fault);
   }
 
   /** PostgreSQL has checksums, and tools of its own. */
@@ -197,22 +201,4 @@ export async function migratePostgres(address: string): Promise<{ place: string;
       await client.end();
     }
   });
-}
-
-/** What fails at the start, in words. */
-async function started<T>(place: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof StartError) throw error;
-    const code = isAway(error) ? 'store_away' : 'store_unreadable';
-    throw new StartError(code, `cannot use the store ${place} (${wordsOf(error)})`);
-  }
-}
-
-/** Of a certificate, with what is set where it should have been good. */
-function wordsOf(fault: unknown): string {
-  const why = whyUntrusted(fault);
-  if (why === undefined) return (fault as Error).message;
-  return `${why}; PGSSLROOTCERT or sslrootcert names the file of who vouches for it, PGSSLMODE or sslmode says how strict that is`;
 }

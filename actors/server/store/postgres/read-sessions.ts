@@ -45,5 +45,10 @@ export class ReadSessions {
 /** What a GET is told while the database does not answer. */
 const asUnreadable = (fault: unknown): unknown =>
   breaksConnection(fault)
-    ? new ClusterError('store_unavailable', 'the store cannot be read at the moment; try again')
+    ? Object.assign(
+        new ClusterError('store_unavailable', 'the store cannot be read at the moment; try again'),
+        {
+          cause: fault,
+        },
+      )
     : fault;
