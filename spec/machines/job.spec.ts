@@ -6,7 +6,7 @@ import { noStanding, rankedBy } from '../../machines/ranking/standing.ts';
 import type { TaskStatus } from '../../machines/schema/views.ts';
 import type { TaskEmission } from '../../machines/task/task.ts';
 import { Driven } from './drive.ts';
-import { JOB_EVENTS, jobContext, leftBy, NO_TASKS, succeeded } from './samples.ts';
+import { ARRIVALS, JOB_EVENTS, jobContext, leftBy, NO_TASKS, succeeded } from './samples.ts';
 
 const job = (state: string, counts: Partial<TaskCounts>, changes: Partial<JobContext> = {}) =>
   new Driven(jobMachine, state, jobContext(counts, changes));
@@ -14,22 +14,11 @@ const running = (tasks: number, changes: Partial<JobContext> = {}) =>
   job('running.computing', { running: tasks }, changes);
 const failed = (error: string): JobEvent => ({ type: 'TASK_FAILED', from: 'running', error });
 
-const arrivals = {
-  TASK_LEASED: 'leased',
-  TASK_STARTED: 'running',
-  TASK_REQUEUED: 'queued',
-  TASK_SUCCEEDED: 'succeeded',
-  TASK_FAILED: 'failed',
-  TASK_CANCELLED: 'cancelled',
-} as const;
-
-const isKeyOf = <T extends object>(object: T, key: PropertyKey): key is keyof T => key in object;
-
 describe('the counts of a job', () => {
   for (const [name, event] of Object.entries(JOB_EVENTS) as [string, JobEvent][]) {
-    if (!isKeyOf(arrivals, event.type)) continue;
+    const to = ARRIVALS[event.type];
+    if (to === undefined) continue;
     const from = leftBy(event) as keyof TaskCounts;
-    const to = arrivals[event.type];
     it(`move one task from ${from} to ${to} on ${name}`, () => {
       const state = event.type === 'TASK_CANCELLED' ? 'cancelling.telling' : 'running.computing';
       // Three tasks in each state keep the job open, and show which two numbers change.

@@ -14,21 +14,11 @@ import {
 } from '../../machines/task/task.ts';
 import { nameOf } from './drive.ts';
 import { BOUNDED, drive, ended, type Step, status } from './paths.ts';
-import { JOB_EVENTS, jobContext, leftBy, succeeded, TASK_EVENTS, taskContext } from './samples.ts';
+import { ARRIVALS, JOB_EVENTS, jobContext, leftBy, succeeded, TASK_EVENTS, taskContext } from './samples.ts';
 
 const taskEvents: TaskEvent[] = Object.values(TASK_EVENTS);
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
-
-/** From where to where a task moves with what it emits, as its job is told. */
-const ARRIVALS: Record<string, string> = {
-  TASK_LEASED: 'leased',
-  TASK_STARTED: 'running',
-  TASK_REQUEUED: 'queued',
-  TASK_SUCCEEDED: 'succeeded',
-  TASK_FAILED: 'failed',
-  TASK_CANCELLED: 'cancelled',
-};
 
 function checkTask({
   from,

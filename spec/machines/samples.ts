@@ -198,3 +198,9 @@ export const WORKER_EVENTS = {
   DRAIN_LIFTED: { type: 'DRAIN_LIFTED' },
   REMOVE: { type: 'REMOVE' },
 } satisfies Record<string, WorkerEvent>;
+
+/** The status that a task has when its job is told so. */
+export const ARRIVALS: Partial<Record<JobEvent['type'], keyof TaskCounts>> = {
+  ...{ TASK_LEASED: 'leased', TASK_STARTED: 'running', TASK_REQUEUED: 'queued' },
+  ...{ TASK_SUCCEEDED: 'succeeded', TASK_FAILED: 'failed', TASK_CANCELLED: 'cancelled' },
+};

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { job, TestCluster } from '../support/cluster.ts';
 import { sweep } from '../support/job.ts';
 import { cv, datasets, selecting } from './selection-support.ts';
@@ -117,24 +117,25 @@ describe('single cancellations in a job that selects', () => {
     assert.deepEqual([status, error], ['cancelled', null]);
   });
 
-  test('of the refit fail it, and say why: the variants have succeeded', async (t) => {
+  /** Its variants have succeeded; what refits the best is cancelled. */
+  async function withoutRefit(t: TestContext) {
     const cluster = await TestCluster.start(t);
     const worker = await cluster.register();
     const { id } = await cluster.submit(selecting(2));
     for (const value of [2, 1]) await worker.complete(await worker.run(), cv(value));
     const refit = (await cluster.tasks(id)).at(-1);
     await cluster.cancelTask(refit?.id as string);
+    return { cluster, worker, id, refit };
+  }
+
+  test('of the refit fail it, and say why: the variants have succeeded', async (t) => {
+    const { cluster, id } = await withoutRefit(t);
     const { status, error } = await cluster.job(id);
     assert.deepEqual([status, error], ['failed', 'what refits the selected variant was cancelled']);
   });
 
   test('of the refit is followed, when the job is retried, by a new task that refits', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    const { id } = await cluster.submit(selecting(2));
-    for (const value of [2, 1]) await worker.complete(await worker.run(), cv(value));
-    const refit = (await cluster.tasks(id)).at(-1);
-    await cluster.cancelTask(refit?.id as string);
+    const { cluster, worker, id, refit } = await withoutRefit(t);
     await cluster.restart();
     await cluster.retry(id);
     const again = await worker.run();

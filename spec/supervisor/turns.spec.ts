@@ -164,12 +164,17 @@ describe('a deadline that comes due while a turn is being written', () => {
     return { cluster, id, worker, task: await worker.run() };
   };
 
-  test('concerns the earlier lease, not the one that the turn grants', async (t) => {
-    const { cluster, id, worker, task } = await atWork(t);
+  /** Another worker waits, the lease ends in a second, and the next commit is held up. */
+  const shortBefore = async (cluster: TestCluster) => {
     const other = await cluster.register();
     const waiting = other.lease(1, 1000);
     await cluster.clock.advance(59);
-    const hold = holdCommits(cluster, 'beforeCommit');
+    return { other, waiting, hold: holdCommits(cluster, 'beforeCommit') };
+  };
+
+  test('concerns the earlier lease, not the one that the turn grants', async (t) => {
+    const { cluster, id, worker, task } = await atWork(t);
+    const { other, waiting, hold } = await shortBefore(cluster);
     const failed = worker.fail(task);
     await hold.first;
     await cluster.clock.advance(2);
@@ -183,10 +188,7 @@ describe('a deadline that comes due while a turn is being written', () => {
 
   test('concerns the earlier lease also when a report on it is not handled yet', async (t) => {
     const { cluster, worker, task } = await atWork(t);
-    const other = await cluster.register();
-    const waiting = other.lease(1, 1000);
-    await cluster.clock.advance(59);
-    const hold = holdCommits(cluster, 'beforeCommit');
+    const { other, waiting, hold } = await shortBefore(cluster);
     const unmet = cluster.submit(job({ requirements: { labels: { site: 'elsewhere' } } }));
     await hold.first;
     const failed = worker.fail(task);
