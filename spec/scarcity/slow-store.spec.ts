@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { TestCluster } from '../support/cluster.ts';
+import { withJob } from '../support/cluster.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { slowStore } from './slow-store.ts';
@@ -24,9 +24,7 @@ describe('a store whose commits take half a second', () => {
 
 describe('a mailbox that is full', () => {
   test('accepts no new work, but heartbeats and results, and everything again after the commit', async (t) => {
-    const cluster = await TestCluster.start(t, { maxWaiting: 3 });
-    await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, undefined, { maxWaiting: 3 });
     const task = await worker.run();
     let release = () => {};
     let isWriting = false;

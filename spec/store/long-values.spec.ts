@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { openReader } from '../../actors/server/store/open.ts';
 import { LIMITS } from '../../machines/protocol/limits.ts';
 import { csvCell, csvLine, readCsv, textOfCell } from '../../machines/results/csv.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { job, TestCluster, withJob } from '../support/cluster.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { textOf } from '../support/views.ts';
 import { drivers, openAt } from './drivers.ts';
@@ -158,9 +158,7 @@ describe('the ranking of a job', () => {
   });
 
   test('without the metric by which a job ranks names no best task, and says what was reported', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t);
     await worker.complete(await worker.run(), { metrics: { best_r2: 0.9, best_rmse: '0.1' } as never });
     const { warnings, aggregate } = await cluster.job(id);
     assert.deepEqual([aggregate.best_task_id, aggregate.best_metric], [null, null]);

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openReader } from '../../actors/server/store/open.ts';
-import { TestCluster } from '../support/cluster.ts';
+import { withWorker } from '../support/cluster.ts';
 
 test('every commit keeps the counts of actors by status, so that a start need not count', async (t) => {
-  const cluster = await TestCluster.start(t);
-  const worker = await cluster.register({ slots_total: 2 });
+  const { cluster, worker } = await withWorker(t, { slots_total: 2 });
   const { id } = await cluster.submit();
   for (let i = 0; i < 3; i++) await cluster.submit();
   await worker.complete(await worker.run());

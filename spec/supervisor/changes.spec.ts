@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { open } from 'sqlite';
 import sqlite3 from 'sqlite3';
-import { job, jobIdOf, TestCluster, withJob } from '../support/cluster.ts';
+import { job, jobIdOf, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { sweep } from '../support/job.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
@@ -150,8 +150,7 @@ describe('another priority of a job', () => {
   });
 
   it('is that of tasks that a job has later', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 9 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 9 });
     const { id } = await cluster.submit(sweep(1, { select: { by: 'cv_rmse' } }));
     const variant = await worker.run();
     await cluster.change(id, { priority: 5 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { sweep } from '../support/job.ts';
 import { textOf } from '../support/views.ts';
 
@@ -41,9 +41,7 @@ describe('what is wanted of workers', () => {
   });
 
   test('has beside it who could run it, and what of it is under way', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(sweep(5));
-    const worker = await cluster.register({ slots_total: 3 });
+    const { cluster, worker } = await withJob(t, sweep(5), undefined, { slots_total: 3 });
     const drained = await cluster.register({ slots_total: 8 });
     const suspended = await cluster.register({ slots_total: 8 });
     await cluster.register({ slots_total: 8, version: { packages: { other: '1' } } });
@@ -60,8 +58,7 @@ describe('what is wanted of workers', () => {
   });
 
   test('leaves out what would not be leased: paused, after a failure, beyond the limit of an owner', async (t) => {
-    const cluster = await TestCluster.start(t, { maxRunningPerOwner: 3 });
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 2 }, { maxRunningPerOwner: 3 });
     await cluster.submit(job({ retry: { max_attempts: 5, backoff_seconds: 20 } }), principal('eve'));
     await worker.fail(await worker.run());
     await cluster.submit(sweep(9), principal('ann'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import { conditionOf } from '../../machines/worker/condition.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withWorker } from '../support/cluster.ts';
 import { diskFull } from '../support/full-disk.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
@@ -29,8 +29,7 @@ const refused = (code: string) => (error: { code?: string }) => error.code === c
 
 describe('a worker that an operator drains', () => {
   test('finishes what it has and is given nothing more, also through a request that it made before', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 2 });
     await cluster.submit();
     const task = await worker.run();
     const asked = worker.lease(1, 30);
@@ -68,8 +67,7 @@ describe('a worker that an operator drains', () => {
     (worker: TestWorker, task: LeasedTask, cluster: TestCluster) => Promise<unknown>
   >))
     test(`says that it has no task any more behind the event that its last one ${end}`, async (t) => {
-      const cluster = await TestCluster.start(t);
-      const worker = await cluster.register();
+      const { cluster, worker } = await withWorker(t);
       await cluster.submit();
       const task = await worker.run();
       await cluster.drain(worker.id);
@@ -80,8 +78,7 @@ describe('a worker that an operator drains', () => {
     });
 
   test('stays drained when it beats, registers, falls silent and comes back, and when the server is started anew', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await cluster.drain(worker.id);
     await cluster.submit();
     await worker.heartbeat([]);
@@ -107,8 +104,7 @@ describe('a worker that an operator drains', () => {
   });
 
   test('can be drained and resumed while it is not there', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await cluster.clock.advance(46);
     await becomes(cluster, worker.id, 'dead');
     await cluster.drain(worker.id);
@@ -123,8 +119,7 @@ describe('a worker that an operator drains', () => {
   });
 
   test('is drained also when it dies before it has finished: with the last lease that expires', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 2 });
     for (let n = 0; n < 2; n++) await cluster.submit(job({ retry: { max_attempts: 1 } }));
     await worker.lease(2);
     await cluster.drain(worker.id);
@@ -141,8 +136,7 @@ describe('a worker that an operator drains', () => {
   });
 
   test('is not resumed twice, nor one that was never drained, nor one that nobody knows', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await assert.rejects(cluster.resume(worker.id), refused('illegal_transition'));
     await cluster.drain(worker.id);
     await cluster.drain(worker.id);
@@ -166,8 +160,11 @@ describe('a worker that an operator drains', () => {
 
 describe('the time of a drain', () => {
   test('ends with what the worker still has queued again, for others, and no attempt is spent', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 600, workerDeadAfter: 600 });
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withWorker(
+      t,
+      { slots_total: 2 },
+      { leaseTtl: 600, workerDeadAfter: 600 },
+    );
     const jobs = [await cluster.submit(), await cluster.submit()];
     const [leased, running] = await worker.lease(2);
     assert.ok(leased && running);
@@ -192,20 +189,14 @@ describe('the time of a drain', () => {
   });
 
   test('may be none', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t);
     await cluster.drain(worker.id, 0);
     assert.equal((await cluster.onlyTask(id)).status, 'queued');
     assert.equal(await condition(cluster, worker.id), 'drained');
   });
 
   test('goes on, or is over, when the server is started anew', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 600, workerDeadAfter: 600 });
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t, undefined, { leaseTtl: 600, workerDeadAfter: 600 });
     await cluster.drain(worker.id, 30);
     await cluster.clock.advance(20);
     await cluster.restart();
@@ -219,10 +210,7 @@ describe('the time of a drain', () => {
   });
 
   test('is no longer than was ordered when the wall clock is set back', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 6000, workerDeadAfter: 6000 });
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t, undefined, { leaseTtl: 6000, workerDeadAfter: 6000 });
     await cluster.drain(worker.id, 30);
     await cluster.stop();
     cluster.clock.jump(-86_400);
@@ -232,10 +220,7 @@ describe('the time of a drain', () => {
   });
 
   test('that is over while the store is away ends when it is back, and is tried now and then, not over and over', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 6000, workerDeadAfter: 6000 });
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t, undefined, { leaseTtl: 6000, workerDeadAfter: 6000 });
     // The time in which workers could be heard is behind time as such.
     cluster.missed = 500;
     await cluster.clock.advance(500);
@@ -255,10 +240,7 @@ describe('the time of a drain', () => {
   });
 
   test('ends nothing when it was lifted, and counts anew when it is ordered anew', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 600, workerDeadAfter: 600 });
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t, undefined, { leaseTtl: 600, workerDeadAfter: 600 });
     await cluster.drain(worker.id, 30);
     await cluster.resume(worker.id);
     await cluster.clock.advance(31);
@@ -274,10 +256,7 @@ describe('the time of a drain', () => {
   });
 
   test('takes a task that is to stop for its job to its end', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
-    const { id } = await cluster.submit();
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t);
     await cluster.cancel(id);
     await cluster.drain(worker.id, 0);
     assert.equal((await cluster.job(id)).status, 'cancelled');
@@ -286,10 +265,7 @@ describe('the time of a drain', () => {
 
 describe('a worker that an operator removes', () => {
   test('is known to nobody; what it had is queued again at once, and no attempt is spent', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 600 });
-    const worker = await cluster.register();
-    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
-    await worker.run();
+    const { cluster, id, worker } = await atWork(t, job({ retry: { max_attempts: 1 } }), { leaseTtl: 600 });
     await assert.rejects(cluster.remove(worker.id), refused('illegal_transition'), 'it is alive');
     await cluster.clock.advance(46);
     await becomes(cluster, worker.id, 'dead');
@@ -309,8 +285,7 @@ describe('a worker that an operator removes', () => {
   });
 
   test('is there as before when the store cannot commit', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await worker.heartbeat([], 0, undefined, 'stopped');
     cluster.fillDisk();
     await assert.rejects(cluster.remove(worker.id), refused('store_unavailable'));

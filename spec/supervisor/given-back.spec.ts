@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { atWork, job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, type TestCluster, withWorker } from '../support/cluster.ts';
 
 const PREEMPTED = { error: 'given back', fault: 'worker', reason: 'preempted' } as const;
 
@@ -27,8 +27,7 @@ describe('a task that its worker gives back', () => {
   });
 
   test('is given back as often as it happens, also to the same worker, and where there is no other', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
     for (let attempt = 1; attempt <= 12; attempt++) {
       const task = await worker.run();
@@ -44,8 +43,7 @@ describe('a task that its worker gives back', () => {
   });
 
   test('may be given back before it was started, and the report may be repeated', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { id } = await cluster.submit();
     const task = await worker.leaseOne();
     for (let i = 0; i < 2; i++) {

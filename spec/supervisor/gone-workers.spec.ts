@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { atWork, TestCluster, withJob } from '../support/cluster.ts';
+import { atWork, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 
@@ -25,8 +25,7 @@ const beat = ({ cluster, id, principal }: TestWorker, session: number) =>
 
 /** A worker that fell silent and was let go from memory. */
 async function gone(t: TestContext) {
-  const cluster = await TestCluster.start(t);
-  const worker = await cluster.register({ name: 'ada', labels: { site: 'lab-a' } });
+  const { cluster, worker } = await withWorker(t, { name: 'ada', labels: { site: 'lab-a' } });
   await cluster.clock.advance(46);
   await dead(cluster);
   assert.deepEqual(await inMemory(cluster), []);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { atWork, job, jobIdOf, TestCluster, withWorker } from '../support/cluster.ts';
+import { atWork, job, jobIdOf, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 const labelsOf = async (cluster: TestCluster, ids: string[]) => {
@@ -154,9 +154,10 @@ describe('the life of a lease', () => {
   });
 
   test('an expired lease is revoked: a worker that does not list its tasks is told to stop the task until it shows that it knows', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
-    await cluster.submit(job({ retry: { max_attempts: 1 } }));
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, job({ retry: { max_attempts: 1 } }), {
+      leaseTtl: 60,
+      workerDeadAfter: 600,
+    });
     const task = await worker.run();
     const told = async () => (await worker.heartbeat()).cancel_task_ids;
     assert.deepEqual(await told(), []);
@@ -168,9 +169,7 @@ describe('the life of a lease', () => {
   });
 
   test('an expired lease is revoked: the heartbeat that its worker waits with is answered at once', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 5, heartbeatInterval: 10 });
-    await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t, undefined, { leaseTtl: 5, heartbeatInterval: 10 });
     const { task_id } = await worker.run();
     const waiting = worker.heartbeat([{ task_id, attempt: 1 }], 10);
     await cluster.submit();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withJob, withWorker } from '../support/cluster.ts';
 import { sweep } from '../support/job.ts';
 import { cv, datasets, selecting } from './selection-support.ts';
 
@@ -28,9 +28,7 @@ describe('one task that is cancelled', () => {
   });
 
   test('is told to its worker where it runs, and ends cancelled whatever that reports', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(sweep(2));
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, id, worker } = await withJob(t, sweep(2), undefined, { slots_total: 2 });
     const [leased, running] = await worker.lease(2);
     assert.ok(leased && running);
     await worker.start(running);
@@ -46,10 +44,7 @@ describe('one task that is cancelled', () => {
   });
 
   test('leaves a job that failed without it failed, and its failed tasks can be retried', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit({ ...sweep(2), retry: { max_attempts: 1 } });
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t, { ...sweep(2), retry: { max_attempts: 1 } });
     await worker.fail(task);
     const [, second] = await cluster.tasks(id);
     await cluster.cancelTask(second?.id as string);
@@ -62,10 +57,7 @@ describe('one task that is cancelled', () => {
   });
 
   test('changes nothing when it has ended, and is unknown where there is none', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit();
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t);
     await worker.complete(task);
     const before = await cluster.eventTypes();
     assert.equal((await cluster.cancelTask(task.task_id)).status, 'succeeded');
@@ -78,10 +70,7 @@ describe('one task that is cancelled', () => {
 
 describe('one task that is queued again', () => {
   test('is taken from its worker, which is told to stop it, and no attempt is spent', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const { id } = await cluster.submit(job({ retry: { max_attempts: 1 } }));
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t, job({ retry: { max_attempts: 1 } }));
     const beat = worker.heartbeat([task], 5);
     assert.equal((await cluster.requeueTask(task.task_id)).status, 'queued');
     assert.deepEqual((await beat).cancel_task_ids, [task.task_id]);
@@ -119,8 +108,7 @@ describe('single cancellations in a job that selects', () => {
 
   /** Its variants have succeeded; what refits the best is cancelled. */
   async function withoutRefit(t: TestContext) {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { id } = await cluster.submit(selecting(2));
     for (const value of [2, 1]) await worker.complete(await worker.run(), cv(value));
     const refit = (await cluster.tasks(id)).at(-1);
@@ -151,8 +139,7 @@ describe('single cancellations in a job that selects', () => {
   });
 
   test('of one refit is followed by a new one when the job is retried, although another refit succeeded', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     const { id } = await cluster.submit(selecting(1, { dataset: undefined, datasets: datasets('a', 'b') }));
     for (const value of [2, 1]) await worker.complete(await worker.run(), cv(value));
     const [, , first, second] = await cluster.tasks(id);
@@ -174,9 +161,7 @@ describe('single cancellations in a job that selects', () => {
 
 describe('a task that is taken back and given to the same worker again in the same turn', () => {
   test('has its earlier attempt stopped: the heartbeat that waits says so', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit(job());
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withJob(t, job(), undefined, { slots_total: 2 });
     const first = await worker.run();
     const beat = worker.heartbeat([first], 5);
     const again = worker.lease(1, 5);

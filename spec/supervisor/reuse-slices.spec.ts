@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { TestCluster } from '../support/cluster.ts';
+import { type TestCluster, withWorker } from '../support/cluster.ts';
 import { diskFull } from '../support/full-disk.ts';
 import { complete, inline, known } from './reuse-support.ts';
 
@@ -10,8 +10,7 @@ describe('a job whose tasks are looked up for reuse, slice by slice', () => {
     known({ pipeline: undefined, pipelines: Array.from({ length: MANY }, (_, i) => inline(i)), ...differs });
 
   async function before(t: TestContext) {
-    const cluster = await TestCluster.start(t, { sliceSize: 2 });
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 }, { sliceSize: 2 });
     await cluster.submit(many());
     for (const lease of await worker.lease(20)) await complete(worker, lease);
     return { cluster, worker };

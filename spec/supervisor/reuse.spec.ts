@@ -4,7 +4,7 @@ import { rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
-import { TestCluster, withJob } from '../support/cluster.ts';
+import { withJob, withWorker } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { textOf } from '../support/views.ts';
 import { asking, complete, computed, inline, isReused, known, principal, RESULT } from './reuse-support.ts';
@@ -65,8 +65,7 @@ describe('a task that was computed before', () => {
   });
 
   test('is not computed again in a sweep that grew: only its new tasks are', async (t) => {
-    const cluster = await TestCluster.start(t, { sliceSize: 2 });
-    const worker = await cluster.register({ slots_total: 10 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 10 }, { sliceSize: 2 });
     const sweep = (n: number, differs: object = {}) => {
       const pipelines = Array.from({ length: n }, (_, i) => inline({ pls: i }));
       return known({ pipeline: undefined, pipelines, ...differs });
@@ -150,8 +149,7 @@ describe('a result that is not whole any more', () => {
   for (const role of ['model', 'output']) {
     for (const [what, damage] of Object.entries(damages)) {
       test(`is computed anew: its ${role} is ${what}`, async (t) => {
-        const cluster = await TestCluster.start(t);
-        const worker = await cluster.register();
+        const { cluster, worker } = await withWorker(t);
         const bytes = randomBytes(3000);
         const once = async () => {
           const lease = await worker.run();
@@ -184,8 +182,7 @@ describe('a task that failed or was cancelled', () => {
   });
 
   test('is computed when it is retried, also where an equal task has succeeded meanwhile', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 2 });
     const { id } = await cluster.submit(asking({ retry: { max_attempts: 1 } }));
     await worker.fail(await worker.run());
     await cluster.submit(known());

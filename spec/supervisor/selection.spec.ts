@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { LeasedTask } from '../../gateway/messages.ts';
 import type { TaskView } from '../../machines/schema/views.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { job, type TestCluster, withWorker } from '../support/cluster.ts';
 import type { TestWorker } from '../support/test-worker.ts';
 import { until } from '../support/until.ts';
 import { cv, datasets, payloadOf, pipelines, selecting } from './selection-support.ts';
@@ -17,8 +17,7 @@ async function taken(worker: TestWorker): Promise<Map<string, LeasedTask>> {
 }
 
 async function begun(t: TestContext, differs: Record<string, unknown> = {}, count = 3) {
-  const cluster = await TestCluster.start(t);
-  const worker = await cluster.register({ slots_total: 20 });
+  const { cluster, worker } = await withWorker(t, { slots_total: 20 });
   const { id } = await cluster.submit(selecting(count, differs));
   return { cluster, worker, id };
 }
@@ -155,8 +154,7 @@ describe('a job that selects', () => {
 
   test('selects on each dataset by itself, as soon as its variants have ended', async (t) => {
     const { pipeline: _, dataset: __, ...others } = job();
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 });
     const both = { ...others, pipelines: pipelines(2), datasets: datasets('corn', 'wheat'), select: {} };
     const { id } = await cluster.submit(both);
     const leases = await worker.lease(10);
@@ -273,8 +271,7 @@ describe('reuse in a job that selects', () => {
   }
 
   test('answers variants and refit with the results of equal ones; a sweep that grew computes only what is new', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 });
     const first = await computed(cluster, worker, 2);
     assert.deepEqual(first.computed, ['p0', 'p1', 'p0 refit']);
     const again = await computed(cluster, worker, 2);
@@ -284,8 +281,7 @@ describe('reuse in a job that selects', () => {
   });
 
   test('does not take a variant and the same pipeline in an ordinary job for equal', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 });
     await computed(cluster, worker, 1);
     const { select: _, ...alone } = known(1);
     assert.equal((await cluster.submit(alone)).aggregate.num_reused, 0);

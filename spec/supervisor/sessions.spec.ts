@@ -42,7 +42,7 @@ describe('the session of a registration', () => {
   });
 
   test('is refused once there is a newer one, and is then no sign of life', async (t) => {
-    const { cluster, worker } = await withWorker(t, { workerDeadAfter: 45 });
+    const { cluster, worker } = await withWorker(t, undefined, { workerDeadAfter: 45 });
     const { session } = await registered(cluster, worker.id);
     await cluster.clock.advance(40);
     await assert.rejects(beat(worker, session - 1), { code: 'superseded' });

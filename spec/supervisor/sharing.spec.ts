@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { RIGHTS } from '../../machines/protocol/rights.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { job, TestCluster, withWorker } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
 import { sweep } from '../support/job.ts';
 import type { TestWorker } from '../support/test-worker.ts';
@@ -24,8 +24,7 @@ async function served(cluster: TestCluster, worker: TestWorker, count: number): 
 
 describe('what is paused', () => {
   test('is leased to nobody until it is resumed, and says so; what runs goes on', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 2 });
     await cluster.submit();
     const running = await worker.run();
     const { id } = await cluster.submit();
@@ -48,8 +47,9 @@ describe('what is paused', () => {
   });
 
   test('may be a type or an owner; the others go on', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ version: { packages: { demo: '1', other: '1' } } });
+    const { cluster, worker } = await withWorker(t, {
+      version: { packages: { demo: '1', other: '1' } },
+    });
     await cluster.submit(job({ name: 'a' }), principal('ann'));
     await cluster.submit(job({ name: 'b' }), principal('bob'));
     await cluster.submit(job({ name: 'c', type: 'other.run' }), principal('ann'));
@@ -66,8 +66,7 @@ describe('what is paused', () => {
   });
 
   test('holds back what refits the best of a job, too, whose variants ran before', async (t) => {
-    const cluster = await TestCluster.start(t, { share: 'job' });
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t, undefined, { share: 'job' });
     const { id } = await cluster.submit(selecting(2), principal('ann'));
     const first = await worker.run();
     await worker.complete(first, cv(2));
@@ -88,8 +87,7 @@ describe('what is paused', () => {
   });
 
   test('stays as it was when the store cannot commit', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register();
+    const { cluster, worker } = await withWorker(t);
     await cluster.submit();
     cluster.fillDisk();
     await assert.rejects(cluster.pause('all'), refused('store_unavailable'));
@@ -170,8 +168,7 @@ describe('free slots', () => {
   });
 
   test('are said to be kept by the limit once what is under way is committed, not before', async (t) => {
-    const cluster = await TestCluster.start(t, { maxRunningPerOwner: 1 });
-    const worker = await cluster.register({ slots_total: 2 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 2 }, { maxRunningPerOwner: 1 });
     await cluster.submit();
     const { id } = await cluster.submit();
     const waitingFor = async () => (await cluster.onlyTask(id)).waiting_for;

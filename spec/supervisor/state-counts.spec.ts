@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countsOnAll, describeMachine } from '../../gateway/contract/machine-views.ts';
-import { job, TestCluster } from '../support/cluster.ts';
+import { job, TestCluster, withJob } from '../support/cluster.ts';
 
 test('how many actors are in each state is known for every machine that runs in the server', async (t) => {
   const cluster = await TestCluster.start(t);
@@ -43,9 +43,7 @@ test('how many actors are in each state is known for every machine that runs in 
 });
 
 test('a running job is counted below its status too while all its tasks wait again', async (t) => {
-  const cluster = await TestCluster.start(t);
-  const { id } = await cluster.submit();
-  const worker = await cluster.register();
+  const { cluster, id, worker } = await withJob(t);
   await worker.fail(await worker.run(), { error: 'no luck', retriable: true });
   assert.equal((await cluster.job(id)).status, 'running');
   const running = async () => {

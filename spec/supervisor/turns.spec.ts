@@ -61,9 +61,7 @@ describe('messages that arrive while a turn is being written', () => {
   });
 
   test('keep what they need in memory although that turn releases it', async (t) => {
-    const cluster = await TestCluster.start(t);
-    await cluster.submit();
-    const worker = await cluster.register();
+    const { cluster, worker } = await withJob(t);
     const task = await worker.run();
     const large = await cluster.submit(sweep(3000));
     const hold = holdCommits(cluster, 'afterCommit');
@@ -81,8 +79,7 @@ describe('messages that arrive while a turn is being written', () => {
   });
 
   test('see nothing of that turn when it cannot be written', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 1 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 1 });
     const hold = holdCommits(cluster, 'beforeCommit');
     const lost = cluster.submit();
     await hold.first;
@@ -158,9 +155,10 @@ test('the first period of a lease counts from when it is handed out, however lon
 describe('a deadline that comes due while a turn is being written', () => {
   /** A task that may be tried twice, running on the only worker. */
   const atWork = async (t: TestContext) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
-    const { id } = await cluster.submit(job({ retry: { max_attempts: 2 } }));
-    const worker = await cluster.register();
+    const { cluster, id, worker } = await withJob(t, job({ retry: { max_attempts: 2 } }), {
+      leaseTtl: 60,
+      workerDeadAfter: 600,
+    });
     return { cluster, id, worker, task: await worker.run() };
   };
 
@@ -223,7 +221,7 @@ describe('a deadline that comes due while a turn is being written', () => {
   });
 
   test('a worker that sends a heartbeat while its death is being written is watched from then on', async (t) => {
-    const { cluster, worker } = await withWorker(t, { workerDeadAfter: 45 });
+    const { cluster, worker } = await withWorker(t, undefined, { workerDeadAfter: 45 });
     const hold = holdCommits(cluster, 'beforeCommit');
     await cluster.clock.advance(46);
     await hold.first;

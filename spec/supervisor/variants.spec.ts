@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { TestCluster } from '../support/cluster.ts';
+import { withWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 import { cv, datasets, payloadOf, selecting } from './selection-support.ts';
 
@@ -12,8 +12,7 @@ describe('a job whose pipeline holds its variants', () => {
   const list = (...steps: unknown[]) => ({ variants: steps.map((step) => JSON.stringify([step])) });
 
   async function found(t: TestContext, result: object, differs: Record<string, unknown> = {}) {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 });
     const { id } = await cluster.submit(holding(differs));
     const expansion = await worker.run();
     await worker.complete(expansion, result);
@@ -66,8 +65,7 @@ describe('a job whose pipeline holds its variants', () => {
 
   test('runs each on every dataset, and equal ones once', async (t) => {
     const { dataset: _, ...others } = holding();
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 });
     const { id } = await cluster.submit({ ...others, datasets: datasets('corn', 'wheat') });
     assert.equal((await cluster.tasks(id)).length, 1);
     await worker.complete(await worker.run(), list('x', 'y', 'x'));
@@ -104,8 +102,7 @@ describe('a job whose pipeline holds its variants', () => {
   });
 
   test('has no variants where it is cancelled while they are looked for, or in the turn in which they are found', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 });
     const { id } = await cluster.submit(holding());
     const expansion = await worker.run();
     await Promise.all([worker.complete(expansion, list('x', 'y')), cluster.cancel(id)]);
@@ -115,8 +112,7 @@ describe('a job whose pipeline holds its variants', () => {
   });
 
   test('answers those that were computed before with their results, and computes what is new', async (t) => {
-    const cluster = await TestCluster.start(t, { sliceSize: 2 });
-    const worker = await cluster.register({ slots_total: 20 });
+    const { cluster, worker } = await withWorker(t, { slots_total: 20 }, { sliceSize: 2 });
     const dataset = { kind: 'catalog', catalog_id: 'corn@1', sha256: 'a'.repeat(64) };
     const ran: number[] = [];
     for (const count of [3, 3, 5]) {

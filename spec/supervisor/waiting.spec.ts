@@ -8,7 +8,7 @@ const site = (name: string) => job({ name, requirements: { labels: { site: name 
 
 describe('a request for work that waits', () => {
   test('of a worker that fell silent and is back gets what was queued meanwhile', async (t) => {
-    const { cluster, worker } = await withWorker(t, { workerDeadAfter: 45 });
+    const { cluster, worker } = await withWorker(t, undefined, { workerDeadAfter: 45 });
     const waiting = worker.lease(1, 60);
     await worker.heartbeat();
     await cluster.clock.advance(46);
@@ -102,10 +102,10 @@ describe('a worker whose slots look taken', () => {
 
 describe('a worker whose slots looked taken', () => {
   test('does not lose a task that it was given meanwhile', async (t) => {
-    const cluster = await TestCluster.start(t, { leaseTtl: 60, workerDeadAfter: 600 });
-    const { id } = await cluster.submit(job({ retry: { max_attempts: 2 } }));
-    const worker = await cluster.register();
-    const task = await worker.run();
+    const { cluster, id, worker, task } = await atWork(t, job({ retry: { max_attempts: 2 } }), {
+      leaseTtl: 60,
+      workerDeadAfter: 600,
+    });
     const waiting = worker.lease(1, 100);
     await worker.heartbeat();
     await cluster.clock.advance(59);

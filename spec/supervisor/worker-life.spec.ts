@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { MOST_PEERS } from '../../machines/protocol/peers.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
-import { atWork, job, TestCluster } from '../support/cluster.ts';
+import { atWork, job, TestCluster, withWorker } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
 describe('the life of a worker', () => {
@@ -21,8 +21,7 @@ describe('the life of a worker', () => {
   });
 
   test('a worker id can be registered again by the same principal, and by no other', async (t) => {
-    const cluster = await TestCluster.start(t);
-    const worker = await cluster.register({ name: 'old', slots_total: 1 });
+    const { cluster, worker } = await withWorker(t, { name: 'old', slots_total: 1 });
     const again = await cluster.register({ worker_id: worker.id, name: 'new', slots_total: 3 });
     assert.equal(again.id, worker.id);
     const [view] = await cluster.seen.workers();

@@ -250,16 +250,25 @@ export class TestCluster {
 }
 
 /** A cluster with one worker. */
-export async function withWorker(t: TestContext, settings?: Partial<SupervisorSettings>) {
+export async function withWorker(
+  t: TestContext,
+  registration?: WorkerRegistration,
+  settings?: Partial<SupervisorSettings>,
+) {
   const cluster = await TestCluster.start(t, settings);
-  return { cluster, worker: await cluster.register() };
+  return { cluster, worker: await cluster.register(registration) };
 }
 
 /** A cluster with a job, and with a worker for it. */
-export async function withJob(t: TestContext, document = job(), settings?: Partial<SupervisorSettings>) {
+export async function withJob(
+  t: TestContext,
+  document = job(),
+  settings?: Partial<SupervisorSettings>,
+  registration?: WorkerRegistration,
+) {
   const cluster = await TestCluster.start(t, settings);
   const { id } = await cluster.submit(document);
-  return { cluster, id, worker: await cluster.register() };
+  return { cluster, id, worker: await cluster.register(registration) };
 }
 
 /** A cluster whose worker runs the first task of a job. */
