@@ -3,17 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { requires } from '../support/requires.ts';
-import { startTestServer } from '../support/server.ts';
 import { seriousFaults } from './axe.ts';
 import { browserForTests, type Visit } from './browser.ts';
-import { Hand, pipelines, submit } from './hands.ts';
+import { pipelines, serverAndHand, submit } from './hands.ts';
 
 describe('compared jobs on the dashboard', requires('chromium'), () => {
   const open = browserForTests();
 
   async function two(t: TestContext) {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     const ids: string[] = [];
     for (const [name, alpha, values] of [
       ['old', 1, [0.25, 0.5]],
@@ -61,8 +59,7 @@ describe('compared jobs on the dashboard', requires('chromium'), () => {
   });
 
   it('are joined by no line where their errors are of different samples, which is said; marks are called as in the table', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     const ids: string[] = [];
     for (const [name, validation, best_rmse] of [
       ['validated', 'k_fold', 0.25],

@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import type { JobSpec } from '../../machines/schema/job.ts';
 import type { TaskPayload } from '../../machines/schema/lease.ts';
 import type { ReportedEvent, TaskResult } from '../../machines/schema/report.ts';
 import type { JobView } from '../../machines/schema/views.ts';
 import type { WorkerRegistration } from '../../machines/schema/worker.ts';
+import { startTestServer } from '../support/server.ts';
 
 type Differs = Partial<JobSpec> & Record<string, unknown>;
 
@@ -101,4 +103,17 @@ export class Hand {
   #aim<T extends object>({ task_id, attempt }: TaskPayload, rest: T) {
     return { params: { id: task_id }, query: { worker_id: this.id, attempt }, ...rest };
   }
+}
+
+/** A server, and a worker whose moves the test makes. */
+export async function serverAndHand(t: TestContext) {
+  const server = await startTestServer(t);
+  return { server, hand: await Hand.register(server.client) };
+}
+
+/** The same, with a job for it. */
+export async function jobAndHand(t: TestContext, differs: Differs = {}) {
+  const server = await startTestServer(t);
+  const job = await submit(server.client, differs);
+  return { server, job, hand: await Hand.register(server.client) };
 }

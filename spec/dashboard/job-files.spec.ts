@@ -5,7 +5,7 @@ import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { browserForTests } from './browser.ts';
-import { Hand, pipelines, submit } from './hands.ts';
+import { Hand, jobAndHand, pipelines, submit } from './hands.ts';
 
 /** What a test needs of an element that scrolls. */
 interface Frame {
@@ -37,9 +37,7 @@ describe('the artifacts and the log of an open job on the dashboard', requires('
   });
 
   it('links the artifacts of an open server, which the browser then streams by itself', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client);
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t);
     const task = await hand.run();
     await hand.upload(task, await temporaryDirectory(t), 'workspace', 'all.zip', 'PK');
     const page = await open(server.url, { path: `/ui?job=${job.id}&tab=tasks` });

@@ -5,7 +5,7 @@ import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { browserForTests } from './browser.ts';
-import { Hand, pipelines, submit } from './hands.ts';
+import { Hand, jobAndHand, pipelines, submit } from './hands.ts';
 
 const tab = (page: Page, name: string) => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click();
 
@@ -46,9 +46,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
   });
 
   it('says how long it has taken, and while it runs, how long it will still take', async (t) => {
-    const server = await startTestServer(t);
-    await submit(server.client, { name: 'timed', ...pipelines('pls', 'snv', 'msc') });
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await jobAndHand(t, { name: 'timed', ...pipelines('pls', 'snv', 'msc') });
     await hand.finish({ best_rmse: 0.3 });
     const task = await hand.run();
     const page = await open(server.url);
@@ -66,9 +64,11 @@ describe('an open job on the dashboard', requires('chromium'), () => {
   });
 
   it('says in which phase it is, and which variant was selected by what', async (t) => {
-    const server = await startTestServer(t);
-    await submit(server.client, { name: 'selecting', ...pipelines('pls', 'snv'), select: {} });
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await jobAndHand(t, {
+      name: 'selecting',
+      ...pipelines('pls', 'snv'),
+      select: {},
+    });
     await hand.finish({ cv_rmse: 0.3 });
     await hand.finish({ cv_rmse: 0.21 });
     const page = await open(server.url);
@@ -145,9 +145,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
   });
 
   it('says what went wrong, task by task', async (t) => {
-    const server = await startTestServer(t);
-    await submit(server.client, { name: 'broken', ...pipelines('a', 'b') });
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await jobAndHand(t, { name: 'broken', ...pipelines('a', 'b') });
     await hand.fail(await hand.run(), 'the file /data/corn/train_y.csv\ndoes not exist');
     await hand.fail(await hand.run(), 'exit code 137');
     const page = await open(server.url);
@@ -160,9 +158,11 @@ describe('an open job on the dashboard', requires('chromium'), () => {
   });
 
   it('shows in amber that it succeeded with failed tasks, and lists the warnings', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client, { name: 'mixed', ...pipelines('a', 'b', 'c'), retires: 1 });
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t, {
+      name: 'mixed',
+      ...pipelines('a', 'b', 'c'),
+      retires: 1,
+    });
     const left = '3 samples left out: no value of moisture';
     for (const warnings of [[left, 'constant column 7'], [left]]) {
       const extra = { warnings };
@@ -198,9 +198,7 @@ describe('an open job on the dashboard', requires('chromium'), () => {
   });
 
   it('shows its recent events, earlier ones on demand, and new ones as they come', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client, { name: 'talkative' });
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t, { name: 'talkative' });
     const task = await hand.run();
     const notes = (from: number, to: number) =>
       Array.from({ length: to - from + 1 }, (_, i) => ({ type: 'note', message: `note ${from + i}` }));

@@ -7,7 +7,7 @@ import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { seriousFaults } from './axe.ts';
 import { browserForTests } from './browser.ts';
-import { Hand, pipelines, submit } from './hands.ts';
+import { Hand, jobAndHand, pipelines, serverAndHand, submit } from './hands.ts';
 
 const rowOf = (page: Page, { id }: JobView) => page.locator(`tr[data-job="${id}"]`);
 const names = (page: Page) => page.locator('#jobs .jobs .name').allTextContents();
@@ -57,8 +57,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
   });
 
   it('are filtered by status and name, and the address keeps the filter', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     await submit(server.client, { name: 'corn 50%' });
     await hand.finish({ best_rmse: 1 });
     await submit(server.client, { name: 'corn 500' });
@@ -189,8 +188,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
   });
 
   it('are sorted within their page by a column, and the address keeps the order', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     for (const [name, best_rmse] of [
       ['b', 3],
       ['a', 1],
@@ -257,9 +255,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
   });
 
   it('are cancelled after a confirmation, and only then', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client, { name: 'mistaken', ...pipelines('a', 'b') });
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t, { name: 'mistaken', ...pipelines('a', 'b') });
     await hand.run();
     const page = await open(server.url);
     const cancel = rowOf(page, job).getByRole('button', { name: 'Cancel mistaken' });
@@ -285,9 +281,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
   });
 
   it('are retried when they failed', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client, { name: 'unlucky' });
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t, { name: 'unlucky' });
     await hand.fail(await hand.run(), 'the disk was full');
     const page = await open(server.url);
     await rowOf(page, job).getByRole('button', { name: 'Retry unlucky' }).click();
@@ -298,9 +292,7 @@ describe('the jobs on the dashboard', requires('chromium'), () => {
   });
 
   it('show it when an action is refused because somebody else was faster', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client, { name: 'contested' });
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t, { name: 'contested' });
     await hand.fail(await hand.run(), 'no');
     const page = await open(server.url, { expected: /409/ });
     const retry = rowOf(page, job).getByRole('button', { name: 'Retry contested' });

@@ -8,7 +8,7 @@ import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { browserForTests } from './browser.ts';
-import { Hand, pipelines, submit } from './hands.ts';
+import { Hand, pipelines, serverAndHand, submit } from './hands.ts';
 
 /** The console errors of a browser whose server is away. */
 const AWAY = /ERR_CONNECTION|WebSocket connection|ERR_EMPTY_RESPONSE|ERR_INTERNET_DISCONNECTED/;
@@ -60,8 +60,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
   });
 
   it('draws its last hour, and says it in words', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     await submit(server.client, pipelines('a', 'b', 'c', 'd'));
     await hand.finish({});
     await hand.finish({});
@@ -149,8 +148,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
   });
 
   it('streams events, thousands of them without freezing, and pauses on request', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     await submit(server.client);
     const task = await hand.run();
     const page = await open(server.url);

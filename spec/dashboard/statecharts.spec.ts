@@ -7,7 +7,7 @@ import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { seriousFaults } from './axe.ts';
 import { browserForTests } from './browser.ts';
-import { Hand, job, pipelines, submit } from './hands.ts';
+import { Hand, job, pipelines, serverAndHand, submit } from './hands.ts';
 
 interface MachineView {
   name: string;
@@ -132,8 +132,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
   });
 
   it('highlight the state of a task chosen from its row, and show the path that led there', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     const { id } = await submit(server.client, { name: '<img src=x onerror=alert(1)>' });
     await hand.fail(await hand.run(), 'no luck', true);
     const task = await hand.run();
@@ -161,8 +160,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
   });
 
   it('find the path of a task however much it has printed since', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     await submit(server.client);
     const task = await hand.run();
     const line = { type: 'log' as const, level: 'info' as const, message: 'fold' };
@@ -219,8 +217,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`have no serious fault for axe, ${colorScheme}`, async (t) => {
-      const server = await startTestServer(t);
-      const hand = await Hand.register(server.client);
+      const { server, hand } = await serverAndHand(t);
       await submit(server.client, job(pipelines('a', 'b')));
       const task = await hand.run();
       const page = await open(server.url, { colorScheme, path: '/ui?view=statecharts' });
@@ -239,8 +236,7 @@ describe('the statecharts on the dashboard', requires('chromium'), () => {
   }
 
   it('scroll within their frame on a phone, with the highlighted state in sight', async (t) => {
-    const server = await startTestServer(t);
-    const hand = await Hand.register(server.client);
+    const { server, hand } = await serverAndHand(t);
     await submit(server.client);
     const task = await hand.run();
     const page = await open(server.url, {

@@ -5,7 +5,7 @@ import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { browserForTests } from './browser.ts';
-import { Hand, pipelines, submit } from './hands.ts';
+import { Hand, jobAndHand, pipelines, submit } from './hands.ts';
 
 interface Frame {
   scrollTop: number;
@@ -48,9 +48,7 @@ describe('the tasks of a job on the dashboard', requires('chromium'), () => {
   });
 
   it('show once a reason for which many of them wait, and at a task a reason of its own', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client, { name: 'wide', ...pipelines(...'abcdefghij') });
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t, { name: 'wide', ...pipelines(...'abcdefghij') });
     await hand.run();
     const page = await open(server.url, { path: `/ui?job=${job.id}&tab=tasks` });
     const taken = page.getByText('All slots of 1 matching worker are taken.');
@@ -60,9 +58,7 @@ describe('the tasks of a job on the dashboard', requires('chromium'), () => {
   });
 
   it('open their log at its end, with the lines that only report progress folded', async (t) => {
-    const server = await startTestServer(t);
-    const job = await submit(server.client, { name: 'logged' });
-    const hand = await Hand.register(server.client);
+    const { server, job, hand } = await jobAndHand(t, { name: 'logged' });
     const task = await hand.run();
     const lines = Array.from({ length: 300 }, (_, i) => [
       `fold ${i + 1}: RMSE 0.2`,

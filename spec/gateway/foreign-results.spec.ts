@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { eventOf, foreigner, JOB, type Json } from './foreign.ts';
+import { eventOf, foreigner, foreignTask, JOB, type Json } from './foreign.ts';
 
 const typesOf = (events: Json): string[] => events.map(({ type }: Json) => type);
 
 describe('a client that follows the events of a job', () => {
   it('finds the metrics in the event of a completed task, and the aggregate in the event of the end of the job', async (t) => {
-    const client = await foreigner(t);
-    const job = await client.submit();
-    const worker = await client.register();
-    const task = await client.take(worker);
+    const { client, job, worker, task } = await foreignTask(t);
     const metrics = { best_rmse: 0.25, best_r2: 0.75, custom: null };
     await client.complete(task, worker, { metrics: { ...metrics, words: 'many' } });
     const events = await client.events(job);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../support/until.ts';
-import { eventOf, Foreigner, foreigner, JOB, type Json } from './foreign.ts';
+import { eventOf, Foreigner, foreigner, foreignTask, JOB, type Json } from './foreign.ts';
 
 describe('another implementation of a worker, at its registration', () => {
   it('need send nothing, and gets all that it has to know', async (t) => {
@@ -111,10 +111,7 @@ describe('another implementation of a worker, with a lease', () => {
 
 describe('another implementation of a worker, reporting', () => {
   it('may leave out what has a default: the type of an event, the status of a result, the whole body', async (t) => {
-    const client = await foreigner(t);
-    const job = await client.submit();
-    const worker = await client.register();
-    const task = await client.take(worker);
+    const { client, job, worker, task } = await foreignTask(t);
     const events = `POST /v1/tasks/${task.task_id}/events?worker_id=${worker}`;
     await client.get(events, { message: 'one' });
     await client.get(events, { type: null, message: 'two', progress: 0.5, level: null });
@@ -140,10 +137,7 @@ describe('another implementation of a worker, reporting', () => {
   });
 
   it('has its unknown fields kept, but not its claim of who reported, which the server attests itself', async (t) => {
-    const client = await foreigner(t);
-    const job = await client.submit();
-    const worker = await client.register();
-    const task = await client.take(worker);
+    const { client, job, worker, task } = await foreignTask(t);
     await client.complete(task, worker, { demo_version: '1.0', provenance: { source: 'me' }, shape: [1, 2] });
     const { text, json } = await client.ask(`GET /v1/jobs/${job.id}/tasks`);
     const { provenance, ...result } = json[0].result;
@@ -195,10 +189,7 @@ describe('another implementation of a worker, reporting', () => {
   });
 
   it('is still named by a task that it stopped itself', async (t) => {
-    const client = await foreigner(t);
-    const job = await client.submit();
-    const worker = await client.register();
-    const task = await client.take(worker);
+    const { client, job, worker, task } = await foreignTask(t);
     await client.get(`POST /v1/jobs/${job.id}/cancel`);
     const { cancel_task_ids } = await client.get(`POST /v1/workers/${worker}/heartbeat`);
     assert.deepEqual(cancel_task_ids, [task.task_id]);

@@ -114,5 +114,13 @@ export async function foreigner(t: TestContext, config: Partial<ServerConfig> = 
   return new Foreigner(server.url, config.token);
 }
 
+/** The same, with a worker that has started the task of a job. */
+export async function foreignTask(t: TestContext) {
+  const client = await foreigner(t);
+  const job = await client.submit();
+  const worker = await client.register();
+  return { client, job, worker, task: await client.take(worker) };
+}
+
 export const eventOf = (events: Json, type: string): Json =>
   events.find((event: Json) => event.type === type);

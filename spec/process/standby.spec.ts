@@ -24,6 +24,16 @@ async function startBeside(t: TestContext, store: string, state: () => Promise<s
   return { server, client };
 }
 
+/** Two servers on one database, of which the second stands by. */
+async function startTwo(t: TestContext) {
+  const store = await emptyDatabase();
+  const state = await sharingState(t);
+  const first = await startBeside(t, store, state);
+  const second = await startBeside(t, store, state);
+  await second.server.announced('standing_by');
+  return { store, state, first, second };
+}
+
 async function names(client: ClusterClient): Promise<(string | null)[]> {
   return (await client.call('listJobs')).map(({ name }) => name);
 }
@@ -45,11 +55,7 @@ async function ended(client: ClusterClient, id: string): Promise<boolean> {
 
 describe('of two servers on one database', requires('postgresql'), () => {
   test('the one that was stopped for long hears when it goes on that the other leads, writes nothing, and ends', async (t) => {
-    const store = await emptyDatabase();
-    const state = await sharingState(t);
-    const first = await startBeside(t, store, state);
-    const second = await startBeside(t, store, state);
-    await second.server.announced('standing_by');
+    const { first, second, store, state } = await startTwo(t);
     await submit(first.client, 'before');
     first.server.child.kill('SIGSTOP');
     // Waits in its socket until the server goes on.
@@ -73,11 +79,7 @@ describe('of two servers on one database', requires('postgresql'), () => {
   });
 
   test('the one that stands by is stopped: who follows events there goes on at the other soon, without a gap', async (t) => {
-    const store = await emptyDatabase();
-    const state = await sharingState(t);
-    const first = await startBeside(t, store, state);
-    const second = await startBeside(t, store, state);
-    await second.server.announced('standing_by');
+    const { first, second } = await startTwo(t);
     const flags = ['--json', '--server', `${second.server.url},${first.server.url}`];
     const follower = new Program(process.execPath, [
       ...[`${ROOT}bin/jqctl`, 'events', '--follow', '--after-id', '0'],
@@ -96,11 +98,7 @@ describe('of two servers on one database', requires('postgresql'), () => {
   });
 
   test('the one that stands by has the doctor and the inspector look at the other, which alone knows what they ask', async (t) => {
-    const store = await emptyDatabase();
-    const state = await sharingState(t);
-    const first = await startBeside(t, store, state);
-    const second = await startBeside(t, store, state);
-    await second.server.announced('standing_by');
+    const { first, second } = await startTwo(t);
     await submit(first.client, 'queued');
     const doctor = await run(['doctor', '--json', '--server', second.server.url]);
     const { findings } = JSON.parse(doctor.stdout) as { findings: { about: string; says: string }[] };
@@ -120,10 +118,7 @@ describe('of two servers on one database', requires('postgresql'), () => {
   });
 
   test('the second leads when the first is killed: worker, client and stream that know both go on', async (t) => {
-    const store = await emptyDatabase();
-    const state = await sharingState(t);
-    const first = await startBeside(t, store, state);
-    const second = await startBeside(t, store, state);
+    const { first, second } = await startTwo(t);
     const both = `${first.server.url},${second.server.url}`;
     const client = new ClusterClient({ server: both });
     const worker = startWorkerProgram(both, await temporaryDirectory(t));
