@@ -158,6 +158,9 @@ describe('the reports of a worker', () => {
   });
 });
 
+/** Folders within folders, which are part of how a file is called. */
+const DEEP = Array(15).fill('d'.repeat(230)).join('/');
+
 describe('a small task', () => {
   async function playOne(t: TestContext, params: Record<string, unknown>, accepts: boolean) {
     const server = await startTestServer(t);
@@ -197,6 +200,25 @@ describe('a small task', () => {
     assert.deepEqual(files.sort(), [...FILES].sort());
     assert.equal(asked.filter((seen) => seen === 'POST /v1/tasks/ID/artifacts').length, 1);
   });
+
+  for (const [title, folder, names, kept] of [
+    ['more empty files than a report takes', '.', 'seq 1001', 1000],
+    ['files whose names are longer than a report', DEEP, 'seq -f "%0230g" 300', 300],
+  ] as const) {
+    it(`uploads what is too much for its report of ${title}`, async (t) => {
+      const script = `cd "$6"; mkdir -p ${folder}; cd ${folder}; touch $(${names}); echo '{}' > "$8"`;
+      const command = ['/bin/sh', '-c', script, 'runner'];
+      const server = await startTestServer(t);
+      const runners = [{ library: 'demo', command, packages: { demo: '1.0' } }];
+      await startTestWorker(t, server, { runners });
+      const job = await submit(server, {});
+      const { status, error } = await taskIn(server, job);
+      assert.deepEqual([status, error], ['succeeded', null]);
+      const artifacts = await server.client.call('listJobArtifacts', { params: { id: job } });
+      const outputs = artifacts.filter(({ role }) => role === 'output');
+      assert.equal(outputs.length, kept);
+    });
+  }
 
   it('uploads both to a server that does not declare that it accepts them with a report', async (t) => {
     const { files, asked } = await playOne(t, { do: 'export', bytes: 1000 }, false);

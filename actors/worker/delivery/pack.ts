@@ -20,8 +20,12 @@ export interface Wanted {
   small: boolean;
 }
 
-/** Bytes of all files together that travel with a report. */
+/**
+ * Bytes of all files together that travel with a report, with their names and what each costs beside them: an empty file is
+ * not for nothing, and a report takes only so many.
+ */
 const SMALL = 32 * 1024;
+const EACH = 33;
 
 /**
  * Gathers the files of an attempt that go to the server, made durable; the workspace is packed. What a task has put
@@ -37,8 +41,9 @@ export async function pack(
   let left = wanted.small ? SMALL : -1;
   const take = async (file: Pick<OutboxFile, 'role' | 'filename'> & { path: string }) => {
     try {
-      const bytes = await readOrSync(paths.base, file.path, left);
-      if (bytes) left -= bytes.byteLength;
+      const room = left - EACH - Buffer.byteLength(file.filename ?? '');
+      const bytes = await readOrSync(paths.base, file.path, room);
+      if (bytes) left = room - bytes.byteLength;
       const content = bytes && { content: bytes.toString('base64') };
       gathered.push({ ...file, path: relative(paths.root, file.path), ...content });
     } catch (error) {
