@@ -10,6 +10,13 @@ import type { ObjectStore } from './object-store.ts';
 
 /** Bytes of a file from which on it is worth two requests more, and being read twice. */
 const SMALLEST = 1024 * 1024;
+/**
+ * Bytes of a file from which on it is not read before the server was asked whether it takes so many: it may say that it is
+ * far longer than any disk.
+ */
+const LONG = 16 * 1024 * 1024;
+/** Stands for a hash that is not known yet: no bytes have it. */
+const UNREAD = '0'.repeat(64);
 /** Milliseconds for which nobody asks again where it is of no use: no such server, or no way to its object store. */
 const PAUSE_MS = 600_000;
 /** Milliseconds without a byte taken, or an answer. */
@@ -43,8 +50,10 @@ export class DirectUploads {
     try {
       const { size } = await content.stat();
       if (size < SMALLEST) return null;
-      const sha256 = await hashOf(content, size, sending.signal);
-      const upload = { sha256, size_bytes: size, filename: sending.filename ?? basename(sending.file) };
+      const bytes = { size_bytes: size, filename: sending.filename ?? basename(sending.file) };
+      const first = size < LONG ? null : await ask({ ...bytes, sha256: UNREAD }).catch(unknownHere);
+      if (first?.put === null) return this.#pause();
+      const upload = { ...bytes, sha256: await hashOf(content, size, sending.signal) };
       const { artifact, put } = await ask(upload).catch(unknownHere);
       if (artifact !== null) return artifact;
       if (put !== null) {
@@ -52,11 +61,15 @@ export class DirectUploads {
         if (await this.#store.put(put, { body, size }, { signal: sending.signal, silenceMs: SILENCE_MS }))
           return (await ask(upload)).artifact;
       }
-      this.#notBefore = performance.now() + PAUSE_MS;
-      return null;
+      return this.#pause();
     } finally {
       await content.close();
     }
+  }
+
+  #pause(): null {
+    this.#notBefore = performance.now() + PAUSE_MS;
+    return null;
   }
 }
 

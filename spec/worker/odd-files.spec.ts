@@ -135,6 +135,26 @@ describe('a task that leaves something else in the place of a file', () => {
       .sort();
     assert.deepEqual(roles, ['logs workspace', 'logs workspace', 'model']);
   });
+
+  it('keeps its result where a file says that it is longer than any disk, and loses that file', async (t) => {
+    const { server, jobs, tasks } = await survives(t, [
+      `truncate -s 8T "$out/huge.bin"; echo n > "$out/notes"; ${GOOD}`,
+      `truncate -s 8T "$ws/huge.bin"; ${GOOD}`,
+    ]);
+    assert.deepEqual(
+      tasks.map(({ status }) => status),
+      ['succeeded', 'succeeded'],
+    );
+    const lists = await Promise.all(
+      jobs.map((id) => server.client.call('listJobArtifacts', { params: { id } })),
+    );
+    const names = lists.map((list) => list.map(({ filename }) => filename).sort());
+    assert.deepEqual(names.sort(), [['notes', 'run.log'], ['run.log']].sort());
+    const told = await Promise.all(jobs.map((id) => server.client.call('listJobEvents', { params: { id } })));
+    const said = told.flat().map(({ message }) => message);
+    assert.ok(said.some((line) => /the output huge.bin could not be uploaded: .*at most/.test(line)));
+    assert.ok(said.some((line) => /workspace cannot be kept: it has more than/.test(line)));
+  });
 });
 
 describe('a directory that a task filled with pipes before its worker was killed', () => {

@@ -1,11 +1,11 @@
 import { createWriteStream } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import type { AttemptPaths } from '../attempt/paths.ts';
-import { openPlain, readFew } from '../files.ts';
+import { openPlain, readFew, UnfitFileError } from '../files.ts';
 import { syncPath } from './durable.ts';
 import type { OutboxFile } from './outbox.ts';
 import type { OutputFile } from './outputs.ts';
@@ -77,8 +77,12 @@ async function readOrSync(base: string, path: string, most: number): Promise<Buf
   return null;
 }
 
+/** Bytes that are packed at most, as much as a dataset may have: a file may say that it is longer than any disk. */
+const MOST_PACKED = 10 * 1024 ** 3;
+
 /**
  * Packs the plain files and folders below a folder; links and the like stay out. Gives the number of files.
+ * @throws UnfitFileError for more than ten GiB
  * @param base what no link below is followed of; see `openPlain`
  */
 export async function zipFolder(folder: string, archive: string, base = folder): Promise<number> {
@@ -93,10 +97,14 @@ export async function zipFolder(folder: string, archive: string, base = folder):
 }
 
 async function addAll(zip: ZipFile, packed: Readable, folder: string, base: string): Promise<number> {
-  let files = 0;
+  let [files, bytes] = [0, 0];
   try {
     for await (const { path, isFolder } of walk(folder)) {
-      if (!isFolder) files++;
+      if (!isFolder) {
+        files++;
+        bytes += (await lstat(path)).size;
+        if (bytes > MOST_PACKED) throw new UnfitFileError(`it has more than ${MOST_PACKED} bytes`);
+      }
       const name = relative(folder, path);
       if (isFolder) zip.addEmptyDirectory(name);
       else {
