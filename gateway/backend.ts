@@ -21,7 +21,9 @@ import type { Metrics } from './metrics/metrics.ts';
  * is an answer of its own; what throws later leaves the text incomplete. Lists that change while they are read may
  * show what came meanwhile or not; no entry is torn or comes twice.
  */
-export type Pieces = AsyncIterable<string>;
+export type Pieces = AsyncIterable<Piece>;
+/** A part of a text, or its bytes in UTF-8 where the store gives them: then nobody makes a text of them, to make bytes of that again. */
+export type Piece = string | Buffer;
 
 /** The queries behind the GETs. Unknown ids throw `ClusterError` with code `unknown_id`. */
 export interface Reads {

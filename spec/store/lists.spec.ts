@@ -14,6 +14,7 @@ import type { JobView } from '../../machines/schema/views.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { ODD_DOUBLES } from '../support/doubles.ts';
 import { sweep } from '../support/job.ts';
+import { textOf as textOfPieces } from '../support/views.ts';
 
 interface Ranked {
   best_rmse: number;
@@ -38,6 +39,8 @@ describe('lists that the store composes hold exactly what was reported', () => {
       3,
       -0,
       123456789.12345678,
+      // Millionths, of which SQLite is sure, and their neighbours.
+      ...[0, 0.2154, 1e-6, 1e-7, 0.000001234, 5e9 + 0.000001, 9e9, 9_007_199_254.740993, -0.2154, 1e15, 1e21],
       ...ODD_DOUBLES,
     ];
     const drawn = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 60, seed: 7 });
@@ -57,6 +60,8 @@ describe('lists that the store composes hold exactly what was reported', () => {
     for (const { best_rmse, metrics } of ranking) {
       assert.equal(metrics.best_rmse, best_rmse);
     }
+    const text = await textOfPieces(cluster.port.reads.ranking({ job_id: id, csv: false }));
+    assert.equal(text, JSON.stringify(JSON.parse(text)), 'each as JavaScript writes it');
   });
 
   test('times come back to the microsecond', async (t) => {

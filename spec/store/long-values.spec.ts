@@ -74,6 +74,47 @@ for (const driver of drivers) {
       assert.ok(page.events.every((event) => JSON.stringify(event).length < 400_000));
     });
 
+    test('stand among short ones where they stood, and all are whole', async (t) => {
+      const cluster = await TestCluster.start(t, {}, await driver.store());
+      const id = await finished(cluster, 60);
+      const before = (await cluster.tasks(id)).map((task) => task.id);
+      const ranked = (await cluster.job(id)).aggregate.ranking.map((entry) => entry.task_id);
+      await cluster.stop();
+      // Runs of those that come with a look, of those that a page holds, and of those that are left for later.
+      const lengths = [0, 10, 1950, 2050, 30_000, 40_000, 10, 10, 500_000];
+      const texts = lengths.map((length) => 'é'.repeat(length));
+      const changes = texts.map((x, k): [string, ...string[]] => [
+        `UPDATE tasks SET result = ?, error = ? WHERE (seq / 2) % ${lengths.length} = ${k}`,
+        JSON.stringify({ metrics: { k }, extra: { x } }),
+        x,
+      ]);
+      await change(cluster, ...changes);
+      await cluster.start();
+      const tasks = await cluster.tasks(id);
+      assert.deepEqual(
+        tasks.map((task) => task.id),
+        before,
+      );
+      const held = (result: unknown) => result as { metrics: { k: number }; extra: { x: string } };
+      const places = new Map(tasks.map((task) => [task.id, held(task.result).metrics.k]));
+      assert.deepEqual(new Set(places.values()), new Set(lengths.keys()));
+      for (const { result, error } of tasks) {
+        const { metrics, extra } = held(result);
+        assert.equal(extra.x, texts[metrics.k]);
+        assert.equal(error, extra.x);
+      }
+      const { ranking, errors } = (await cluster.job(id)).aggregate;
+      assert.deepEqual(
+        ranking.map((entry) => entry.task_id),
+        ranked,
+      );
+      for (const { task_id, metrics } of ranking) assert.deepEqual(metrics, { k: places.get(task_id) });
+      assert.deepEqual(
+        Object.entries(errors),
+        before.filter((_, i) => i % 2 === 1).map((task) => [task, texts[places.get(task) as number]]),
+      );
+    });
+
     for (const [what, error] of [
       ['that stand in their rows', 'short'],
       ['of which some are left out of their rows', LONG],

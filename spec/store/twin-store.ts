@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { BLANK, LATER } from '../../actors/server/reads/json-text.ts';
 import type { Changes } from '../../actors/server/store/changes.ts';
 import type { Table } from '../../actors/server/store/columns.ts';
 import { type Queries, type SqlText, textOf } from '../../actors/server/store/sql.ts';
@@ -122,8 +123,8 @@ export class TwinStore implements Store {
 }
 
 /**
- * Rows without what only looks different: a row as one text has doubles as texts in SQLite, parts of long values are cut
- * elsewhere, and a NUL takes more bytes in PostgreSQL.
+ * Rows without what only looks different: a row as one text has doubles as texts in SQLite, texts of many rows are bytes there, parts of
+ * long values are cut elsewhere, and a NUL takes more bytes in PostgreSQL.
  */
 function comparable(answer: unknown, asked: string): unknown {
   if (!Array.isArray(answer)) return answer;
@@ -134,17 +135,21 @@ function comparable(answer: unknown, asked: string): unknown {
   const rows = answer.map((row: Row) => {
     if (row === null || typeof row !== 'object') return row;
     if ('part' in row) return null;
-    const { bytes: _, cells, list, '?column?': unnamed, ...rest } = row;
-    if (typeof list === 'string') return withoutBytes(list);
+    const { bytes: _, cells, look, '?column?': unnamed, ...rest } = row;
+    if (look !== undefined) return { ...rest, look: alike(`${look}`) };
     if (unnamed !== undefined) return { 1: unnamed };
     return typeof cells === 'string' ? { ...rest, cells: doublesOf(JSON.parse(cells)) } : rest;
   });
   return isOrdered ? rows : rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
-/** Small rows in one text. */
-const withoutBytes = (list: string): unknown[] =>
-  (JSON.parse(`[${list}]`) as Row[]).map(({ bytes: _, ...row }) => row);
+/** A look at rows, with what is blank in it as a value, and without the bytes of large rows. */
+const alike = (look: string): string =>
+  look
+    .replace(new RegExp(`${BLANK}([^${BLANK}]*)${BLANK}`, 'g'), (_, blank) =>
+      JSON.stringify(JSON.parse(blank)),
+    )
+    .replace(new RegExp(`(${LATER}\\d+):\\d+`, 'g'), '$1');
 
 /** A statement without what stands in brackets. */
 function withoutParts(statement: string): string {

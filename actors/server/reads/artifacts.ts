@@ -1,9 +1,10 @@
+import type { Piece } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { ArtifactView } from '../../../machines/schema/views.ts';
 import type { JobRow } from '../store/rows.ts';
 import { type Queries, sql } from '../store/sql.ts';
 import { amongTexts, JOIN, LIMIT, membersIn, ownMember } from '../store/sql-words.ts';
-import { inPages, type RowHead } from './pages.ts';
+import { inPages, planned, type RowHead } from './pages.ts';
 
 /** Tasks whose artifacts are looked at together, and artifacts of a page, in its bytes. */
 const TASKS = 100;
@@ -64,12 +65,13 @@ const STORED = sql`SELECT ${SHOWN}, NULL AS expired_at FROM artifacts WHERE id $
  * The artifacts of a job (docs/protocol.md#artifacts) as pieces of JSON, in the order of its tasks; the best task's
  * model stands once more, last, as `best_model`.
  */
-export async function* artifactList(db: Queries, job: JobRow): AsyncGenerator<string> {
+export async function* artifactList(db: Queries, job: JobRow): AsyncGenerator<Piece> {
   const windows = new TaskWindows(db, job.id);
   const compose = (listed: Listed[]) => viewsOf(db, listed);
   let before = '';
   yield '[';
-  for await (const piece of inPages<Listed>({ plan: (last, rows) => windows.next(last, rows), compose })) {
+  const plan = async (last: Listed | null, rows: number) => planned(await windows.next(last, rows));
+  for await (const piece of inPages<Listed>({ plan, compose })) {
     yield piece;
     before = ',';
   }
@@ -88,7 +90,7 @@ export async function* artifactList(db: Queries, job: JobRow): AsyncGenerator<st
 }
 
 /** The same of one of its tasks. Throws `unknown_id` before the first piece where the job has no such task. */
-export async function* taskArtifacts(db: Queries, job: JobRow, taskId: string): AsyncGenerator<string> {
+export async function* taskArtifacts(db: Queries, job: JobRow, taskId: string): AsyncGenerator<Piece> {
   const task = await db.get<{ seq: number; job_id: string }>(
     'SELECT seq, job_id FROM tasks WHERE id = ?',
     taskId,
@@ -97,11 +99,13 @@ export async function* taskArtifacts(db: Queries, job: JobRow, taskId: string): 
   const window = [job.id, task.seq, task.seq];
   yield '[';
   yield* inPages<Listed>({
-    plan: (last, rows) =>
-      db.all(
-        WINDOW,
-        ...[...window, ...window],
-        ...[last?.seq ?? 0, last?.role ?? '', last?.artifact_id ?? '', rows],
+    plan: async (last, rows) =>
+      planned(
+        await db.all<Listed[]>(
+          WINDOW,
+          ...[...window, ...window],
+          ...[last?.seq ?? 0, last?.role ?? '', last?.artifact_id ?? '', rows],
+        ),
       ),
     compose: (listed) => viewsOf(db, listed),
   });

@@ -1,31 +1,31 @@
-import type { EventPage, EventQuery } from '../../../gateway/backend.ts';
+import type { EventPage, EventQuery, Piece } from '../../../gateway/backend.ts';
 import { LIMITS } from '../../../machines/protocol/limits.ts';
 import type { EventView } from '../../../machines/schema/views.ts';
 import { differing, type Queries, sql } from '../store/sql.ts';
 import { inOrder, isGap, JOIN, LIMIT, OFFSET, ownMember } from '../store/sql-words.ts';
 import { EVENTS } from '../store/tables.ts';
-import { integer, joined, json, object, PICKED, seconds, smallRows, text } from './json-text.ts';
-import { bytesOf, orPlaceholder, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
-import { inPages, joinedLists, PAGE_BYTES, type RowHead } from './pages.ts';
+import { integer, json, object, seconds, text, word } from './json-text.ts';
+import { bytesOf, partsOf, quoted, type ValueReaders, withLongValues } from './long-values.ts';
+import { compose, type LargeRow, type LongInMember, look, type Members, planOf } from './looks.ts';
+import { inPages, joinedLists, PAGE_BYTES } from './pages.ts';
 
 /** What clients see of an event (docs/protocol.md#events). */
-const EVENT = object([
-  ['id', integer('e.id')],
-  ['job_id', text('e.job_id')],
-  ['task_id', text('e.task_id')],
-  ['worker_id', text('e.worker_id')],
-  ['ts', seconds('e.ts')],
-  ['level', text('e.level')],
-  ['type', text('e.type')],
-  ['message', orPlaceholder('e.message', text('e.message'), 'message', 'e.id')],
-  ['data', orPlaceholder('e.data', json('e.data'), 'data', 'e.id')],
-]);
+const event = (long: LongInMember) =>
+  object([
+    ['id', integer('e.id')],
+    ['job_id', word('e.job_id')],
+    ['task_id', word('e.task_id')],
+    ['worker_id', word('e.worker_id')],
+    ['ts', seconds('e.ts')],
+    ['level', word('e.level')],
+    ['type', text('e.type')],
+    ['message', long('e.message', text('e.message'))],
+    ['data', long('e.data', json('e.data'))],
+  ]);
 const BYTES = bytesOf(300, 'message', 'data');
-const HEAD = object([
-  ['id', integer('id')],
-  ['bytes', sql`(${BYTES})`],
-]);
-const LIST = sql`${PICKED} SELECT ${joined(EVENT, 'e.id')} AS text FROM picked ${JOIN} events e ON e.id = picked.seq`;
+const MEMBERS: Members = {
+  ...{ table: 'events e', seq: 'e.id', member: event, long: ['message', 'data'] },
+};
 
 interface Filter {
   where: string;
@@ -47,7 +47,7 @@ function filterOf({ job_id, task_id, after_id, before_id }: EventQuery): Filter 
 }
 
 /** Events, oldest first, as pieces of JSON. */
-export async function* eventList(db: Queries, query: EventQuery): AsyncGenerator<string> {
+export async function* eventList(db: Queries, query: EventQuery): AsyncGenerator<Piece> {
   const parts = (value: string) => (id: string) =>
     partsOf(db, { table: 'events', value, key: 'id' }, Number(id));
   const fillers: ValueReaders = { message: (id) => quoted(parts('message')(id)), data: parts('data') };
@@ -57,7 +57,7 @@ export async function* eventList(db: Queries, query: EventQuery): AsyncGenerator
 }
 
 /** What a list consists of, one part behind the other. */
-async function listsOf(db: Queries, query: EventQuery): Promise<AsyncIterable<string>[]> {
+async function listsOf(db: Queries, query: EventQuery): Promise<AsyncIterable<Piece>[]> {
   if (query.before_id === undefined) return [eventsOf(db, query)];
   const after_id = await idBeforeLast(db, query);
   const gap = await gapAround(db, query);
@@ -70,19 +70,17 @@ async function listsOf(db: Queries, query: EventQuery): Promise<AsyncIterable<st
   ];
 }
 
-function eventsOf(db: Queries, query: EventQuery): AsyncGenerator<string> {
-  return inPages<RowHead & { id: number }>({
-    plan: (last, rows) => {
-      const { where, params } = filterOf({ ...query, after_id: last?.id ?? query.after_id });
-      return smallRows(db, HEAD, sql`FROM events WHERE ${where} ORDER BY id ${LIMIT}`, [...params, rows]);
+function eventsOf(db: Queries, query: EventQuery): AsyncGenerator<Piece> {
+  return inPages<LargeRow>({
+    plan: async (last, rows) => {
+      const { where, params } = filterOf({ ...query, after_id: last?.seq ?? query.after_id });
+      const rest = sql`WHERE ${where} ORDER BY id ${LIMIT}`;
+      return planOf(await look(db, MEMBERS, rest, ...params, rows));
     },
-    compose: async (heads) => (await textsOf(db, heads)) ?? '',
+    compose: (heads) => compose(db, MEMBERS, heads),
     limit: query.limit,
   });
 }
-
-const textsOf = async (db: Queries, heads: readonly { id: number }[]) =>
-  (await db.get<{ text: string }>(LIST, JSON.stringify(heads.map(({ id }) => id))))?.text;
 
 /**
  * What stands for events that were deleted on both sides of an id, before which is read backwards: its own place lies
@@ -99,8 +97,8 @@ async function gapAround(db: Queries, { job_id, before_id = 0 }: EventQuery) {
   return {
     from: first,
     async *text() {
-      const text = await textsOf(db, [{ id }]);
-      if (text) yield JSON.stringify({ ...(JSON.parse(text) as EventView), id: first });
+      const text = await compose(db, MEMBERS, [{ seq: id }]);
+      if (text.length > 0) yield JSON.stringify({ ...(JSON.parse(text.toString()) as EventView), id: first });
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { Piece } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Aggregate } from '../../../machines/schema/views.ts';
 import { type Queries, sql } from '../store/sql.ts';
@@ -22,7 +23,7 @@ const JOB_SQL = sql`SELECT ${JOB_CELLS} AS cells,
  * A job as clients see it, as pieces of JSON: its row as it is now, then the best of its tasks, then the first errors.
  * @throws ClusterError `unknown_id`
  */
-export async function* jobPieces(db: Queries, id: string): AsyncGenerator<string> {
+export async function* jobPieces(db: Queries, id: string): AsyncGenerator<Piece> {
   const found = await db.get<{ cells: string; ranked: string | null }>(JOB_SQL, id);
   if (!found) throw ClusterError.unknown('job', id);
   const row = JOBS.decode(found.cells);

@@ -1,4 +1,4 @@
-import type { JobQuery } from '../../../gateway/backend.ts';
+import type { JobQuery, Piece } from '../../../gateway/backend.ts';
 import type { JobRow } from '../store/rows.ts';
 import { type Queries, sql } from '../store/sql.ts';
 import { JOIN } from '../store/sql-words.ts';
@@ -6,7 +6,7 @@ import { JOBS } from '../store/tables.ts';
 import { type JobHead, jobHeads, LONG_COLUMNS } from './job-heads.ts';
 import { PICKED } from './json-text.ts';
 import { partsOf, quoted, type ValueReaders, valueOrPlaceholder, withLongValues } from './long-values.ts';
-import { inPages } from './pages.ts';
+import { inPages, planned } from './pages.ts';
 import { jobView } from './views.ts';
 
 /** A job as one text, marks in the place of long texts; nobody who reads needs the name in lower case. */
@@ -24,12 +24,12 @@ export function jobValueReaders(db: Queries): ValueReaders {
 }
 
 /** The newest jobs that pass a filter, as pieces of JSON. */
-export async function* jobList(db: Queries, query: JobQuery): AsyncGenerator<string> {
+export async function* jobList(db: Queries, query: JobQuery): AsyncGenerator<Piece> {
   const pages = inPages<JobHead>({
-    plan: (last, limit) => {
+    plan: async (last, limit) => {
       const created_before = last?.created_at ?? query.created_before;
       const page = { ...query, limit, ...(created_before === undefined ? {} : { created_before }) };
-      return jobHeads(db, page);
+      return planned(await jobHeads(db, page));
     },
     compose: async (heads) => {
       const seqs = JSON.stringify(heads.map(({ seq }) => seq));

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Piece } from '../../../gateway/backend.ts';
 import { differing, joinSql, type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
 import { LEAST } from '../store/sql-words.ts';
 
@@ -38,15 +39,19 @@ export const bytesOf = (fixed: number, ...columns: string[]): Sql =>
   );
 
 /** What brings a value in pieces, as JSON text, by what it is and whose. */
-export type ValueReaders = Record<string, (key: string) => AsyncIterable<string>>;
+export type ValueReaders = Record<string, (key: string) => AsyncIterable<Piece>>;
 
 /** A text whose marks are replaced by what they stand for. */
 export async function* withLongValues(
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<Piece>,
   fillers: ValueReaders,
-): AsyncGenerator<string> {
+): AsyncGenerator<Piece> {
   for await (const piece of pieces) {
-    const parts = piece.split(PLACEHOLDERS);
+    if (!piece.includes(PLACEHOLDER)) {
+      yield piece;
+      continue;
+    }
+    const parts = piece.toString().split(PLACEHOLDERS);
     for (let i = 0; i < parts.length; i += 3) {
       yield parts[i] as string;
       const [what, key] = [parts[i + 1], parts[i + 2]];

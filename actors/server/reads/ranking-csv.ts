@@ -3,7 +3,7 @@ import type { JobRow } from '../store/rows.ts';
 import { differing, type Queries, sql } from '../store/sql.ts';
 import { JOIN, ownMember } from '../store/sql-words.ts';
 import { PICKED } from './json-text.ts';
-import { fitting } from './pages.ts';
+import { fitting, type Plan } from './pages.ts';
 import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
 import type { RankingPart } from './ranking.ts';
 
@@ -47,9 +47,9 @@ export async function* rankingCsv(db: Queries, job: JobRow, part: RankingPart): 
   let columns: string[] | null = null;
   let rank = (part.offset ?? 0) + 1;
   let left = part.limit ?? Number.POSITIVE_INFINITY;
-  for (let last: Ranked | null = null; left > 0; ) {
+  for (let behind: Ranked | null = null; left > 0; ) {
     const asked = Math.min(ROWS, left);
-    const heads: Ranked[] = await order.after(last, asked, part.offset ?? 0);
+    const { heads, last }: Plan<Ranked> = await order.after(behind, asked, part.offset ?? 0);
     for (let from = 0; from < heads.length; ) {
       const page = fitting(heads, from);
       const seqs = JSON.stringify(page.map(({ seq }) => seq));
@@ -68,7 +68,7 @@ export async function* rankingCsv(db: Queries, job: JobRow, part: RankingPart): 
     }
     if (heads.length < asked) break;
     left -= heads.length;
-    last = heads.at(-1) as Ranked;
+    behind = last as Ranked;
   }
   if (columns === null) yield csvLine([...headOf(job), 'other_metrics']);
 }

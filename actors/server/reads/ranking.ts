@@ -1,11 +1,22 @@
+import type { Piece } from '../../../gateway/backend.ts';
 import { isPrediction } from '../../../machines/schema/job-types.ts';
 import type { JobRow } from '../store/rows.ts';
 import { differing, type Queries, type Sql, type SqlText, sql } from '../store/sql.ts';
-import { each, inOrder, JOIN, LIMIT, member, ownMember, SUCCEEDED } from '../store/sql-words.ts';
-import { integer, joined, json, object, PICKED, smallRows, text } from './json-text.ts';
-import { bytesOf, orPlaceholder, partsOf, placeholder, quoted, type ValueReaders } from './long-values.ts';
-import { inPages, type RowHead } from './pages.ts';
-import { type Ranked, RankingOrder } from './ranked.ts';
+import { inOrder, LIMIT, ownMember, SUCCEEDED, typed } from '../store/sql-words.ts';
+import { always, json, object, ownWord, shortest, text } from './json-text.ts';
+import { partsOf, placeholder, quoted, type ValueReaders } from './long-values.ts';
+import {
+  compose,
+  filled,
+  type LargeRow,
+  type LongInMember,
+  look,
+  type Members,
+  orMark,
+  planOf,
+} from './looks.ts';
+import { inPages } from './pages.ts';
+import { type Ranked, RankingOrder, rankValueOf } from './ranked.ts';
 
 /** A result that is nested deeper than the store reads still counts; it only shows no metrics. */
 const METRICS = differing(
@@ -13,13 +24,10 @@ const METRICS = differing(
   `coalesce(jq_row(json_compact(jq_json(result) -> 'metrics')), '{}')`,
 );
 
-const long = (column: string, jsonText: SqlText, what = column) =>
-  orPlaceholder(column, jsonText, what, 't.seq');
-
-/** @param metric by which the job ranks @param value its text: SQLite writes some doubles as their neighbours */
-const entryOf = (metric: Sql, value: string) =>
+/** @param metric by which the job ranks @param value its text */
+const entryOf = (metric: Sql, value: Parameters<typeof object>[0][number][1]) => (long: LongInMember) =>
   object([
-    ['task_id', text('id')],
+    ['task_id', ownWord('id')],
     ['dataset', long('dataset_label', text('dataset_label'))],
     ['pipeline', long('pipeline_label', text('pipeline_label'))],
     ['pipeline_steps', text('pipeline_steps')],
@@ -28,11 +36,9 @@ const entryOf = (metric: Sql, value: string) =>
     ['metrics', long('result', METRICS, 'metrics')],
   ]);
 /** Of the best task of a job, a mark in the place of its value. */
-export const BEST_ENTRY = sql`(SELECT ${entryOf(text('jobs.rank_metric'), `'${placeholder('best_metric', 'job')}'`)}
+const best = entryOf(text('jobs.rank_metric'), always(placeholder('best_metric', 'job')));
+export const BEST_ENTRY = sql`(SELECT ${best(orMark('t.seq'))}
   FROM tasks t WHERE t.id = jobs.best_task_id)`;
-const PAGE = sql`
-  WITH picked (place, seq, value) AS MATERIALIZED (SELECT key, ${member('value', 0, 'bigint')}, ${member('value', 1)} FROM ${each('?', 'text')})
-  SELECT ${joined(entryOf(sql`?`, 'picked.value'), 'picked.place')} AS text FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
 
 /** Which part of a ranking. */
 export interface RankingPart {
@@ -41,43 +47,34 @@ export interface RankingPart {
 }
 
 /** The ranking of a job, as pieces of JSON in which marks may stand. */
-export async function* rankingOf(db: Queries, job: JobRow, part: RankingPart = {}): AsyncGenerator<string> {
-  const order = new RankingOrder(db, job);
-  const metric = JSON.stringify(job.rank_metric);
+export async function* rankingOf(db: Queries, job: JobRow, part: RankingPart = {}): AsyncGenerator<Piece> {
+  const member = entryOf(typed('?', 'text'), shortest(rankValueOf(job)));
+  const order = new RankingOrder(db, job, { member, params: [JSON.stringify(job.rank_metric)] });
   yield '[';
   yield* inPages<Ranked>({
     plan: (last, rows) => order.after(last, rows, part.offset ?? 0),
-    compose: async (heads) => {
-      const picked = JSON.stringify(heads.map(({ seq, rank_value }) => [seq, JSON.stringify(rank_value)]));
-      return (await db.get<{ text: string }>(PAGE, picked, metric))?.text ?? '';
-    },
+    fill: async (text) => filled(text, Number),
+    compose: async (heads) => filled(await order.compose(heads), Number),
     limit: part.limit,
   });
   yield ']';
 }
 
-const FAILED = object([
-  ['seq', integer('seq')],
-  ['bytes', sql`(${bytesOf(100, 'error')})`],
-]);
-const FAILURE = sql`${text('id')} || ':' || ${long('error', text("coalesce(error, 'failed')"))}`;
-const FAILURES = sql`${PICKED} SELECT ${joined(FAILURE, 't.seq')} AS text FROM picked ${JOIN} tasks t ON t.seq = picked.seq`;
+const failure = (long: LongInMember) =>
+  sql`concat('"', id, '":', ${long('error', text("coalesce(error, 'failed')"))})`;
+const FAILED: Members = {
+  ...{ table: 'tasks t', seq: 't.seq', member: failure, long: ['error'] },
+};
 
 /** The errors of a job's failed tasks by task id, as pieces of JSON in which marks may stand. */
-export async function* errorsOf(db: Queries, job: JobRow, limit: number): AsyncGenerator<string> {
+export async function* errorsOf(db: Queries, job: JobRow, limit: number): AsyncGenerator<Piece> {
   yield '{';
-  yield* inPages<RowHead & { seq: number }>({
-    plan: (last, rows) =>
-      smallRows(
-        db,
-        FAILED,
-        sql`FROM tasks WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq ${LIMIT}`,
-        [job.id, last?.seq ?? 0, rows],
-      ),
-    compose: async (heads) => {
-      const seqs = JSON.stringify(heads.map(({ seq }) => seq));
-      return (await db.get<{ text: string }>(FAILURES, seqs))?.text ?? '';
+  yield* inPages<LargeRow>({
+    plan: async (last, rows) => {
+      const order = sql`WHERE job_id = ? AND status = 'failed' AND seq > ? ORDER BY seq ${LIMIT}`;
+      return planOf(await look(db, FAILED, order, job.id, last?.seq ?? 0, rows));
     },
+    compose: (heads) => compose(db, FAILED, heads),
     limit,
   });
   yield '}';

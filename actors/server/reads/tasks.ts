@@ -1,87 +1,73 @@
 import { setImmediate } from 'node:timers/promises';
-import type { TaskQuery } from '../../../gateway/backend.ts';
+import type { Piece, TaskQuery } from '../../../gateway/backend.ts';
 import { slices } from '../../../machines/json/slices.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import { HELD_STATUSES } from '../../../machines/schema/statuses.ts';
-import { type Queries, type SqlText, sql } from '../store/sql.ts';
-import { each, eachMember, JOIN, LIMIT, member, ownMember, sqlWords } from '../store/sql-words.ts';
-import { double, integer, joined, json, object, seconds, smallRows, text } from './json-text.ts';
+import { type Queries, sql } from '../store/sql.ts';
+import { LIMIT, ownMember, sqlWords, typed } from '../store/sql-words.ts';
+import { BLANK, blank, double, integer, json, object, ownWord, seconds, text, word } from './json-text.ts';
 import type { Live } from './live-reads.ts';
-import {
-  bytesOf,
-  LONG,
-  orPlaceholder,
-  partsOf,
-  placeholder,
-  quoted,
-  type ValueReaders,
-  withLongValues,
-} from './long-values.ts';
-import { inPages, type RowHead } from './pages.ts';
+import { LONG, partsOf, placeholder, quoted, type ValueReaders, withLongValues } from './long-values.ts';
+import { compose, filled, type LargeRow, type LongInMember, look, type Members, planOf } from './looks.ts';
+import { inPages } from './pages.ts';
 import { lackedPlaces, type QueuedTask, secondsIn, waitingTask } from './waiting.ts';
 
-const long = (column: string, jsonText: SqlText) => orPlaceholder(`t.${column}`, jsonText, column, 't.seq');
+const HELD = sqlWords(HELD_STATUSES);
 
-/** What clients see of a task (docs/protocol.md#views-of-jobs-and-tasks). */
-const TASK = object([
-  ['id', text('t.id')],
-  ['job_id', text('t.job_id')],
-  ['status', text('t.status')],
-  ['attempt', integer('t.attempt')],
-  ['max_attempts', integer('t.max_attempts')],
-  ['worker_id', text('t.worker_id')],
-  [
-    'lease_expires_at',
-    sql`CASE WHEN t.status IN (${sqlWords(HELD_STATUSES)}) THEN ${seconds('coalesce(lease.at, t.lease_expires_at)')} ELSE 'null' END`,
-  ],
-  ['requirements', 'need.document'],
-  ['dataset_label', long('dataset_label', text('t.dataset_label'))],
-  ['pipeline_label', long('pipeline_label', text('t.pipeline_label'))],
-  ['pipeline_steps', text('t.pipeline_steps')],
-  ['role', text(ownMember('t.payload', 'role'))],
-  ['created_at', seconds('t.created_at')],
-  ['updated_at', seconds('t.updated_at')],
-  ['started_at', seconds('t.started_at')],
-  ['not_before', seconds('t.not_before')],
-  ['result', long('result', json('t.result'))],
-  ['reused_from', json('t.reused_from')],
-  ['error', long('error', text('t.error'))],
-  ['waiting_for', `CASE WHEN t.status = 'queued' THEN coalesce(wait.document, '[]') ELSE '[]' END`],
+/* What memory is asked for by. */
+const LEASE = object([
+  ['id', ownWord('t.id')],
+  ['lease_expires_at', sql`'"' || ${seconds('t.lease_expires_at')} || '"'`],
 ]);
-
-/** What stands in a task's view beside its long columns, in bytes. */
-const BYTES = bytesOf(800, 't.result', 't.error', 't.dataset_label', 't.pipeline_label');
-
-const FIRST = member('value', 0, 'bigint');
-const LIST = sql`
-  WITH picked (seq, waiting) AS MATERIALIZED (SELECT ${FIRST}, ${member('value', 1, 'bigint')} FROM ${each('?', 'text')}),
-       need (id, document) AS MATERIALIZED (SELECT ${FIRST}, ${member('value', 1)} FROM ${each('?', 'text')}),
-       lease (id, at) AS MATERIALIZED (SELECT key, value FROM ${eachMember('?', 'double precision')}),
-       wait (id, document) AS MATERIALIZED (SELECT key, value FROM ${each('?', 'text')})
-  SELECT ${joined(TASK, 't.seq')} AS text
-  FROM picked ${JOIN} tasks t ON t.seq = picked.seq
-  LEFT JOIN need ON need.id = t.requirement_id LEFT JOIN lease ON lease.id = t.id
-  LEFT JOIN wait ON wait.id = picked.waiting`;
-
-interface Head extends RowHead, QueuedTask {
-  seq: number;
-  id: string;
-  status: string;
-}
-/** What only counts while a task waits. */
-const ifQueued = (value: SqlText) => sql`coalesce(CASE WHEN t.status = 'queued' THEN ${value} END, 'null')`;
-const HEAD = object([
-  ['seq', integer('t.seq')],
-  ['id', text('t.id')],
-  ['status', text('t.status')],
+const WAITING = object([
   ['requirement_id', integer('t.requirement_id')],
-  ['avoids', ifQueued(text('t.avoids'))],
-  ['not_before', ifQueued(double('t.not_before'))],
-  ['timeout_seconds', ifQueued(double('t.timeout_seconds'))],
-  ['pipeline', ifQueued(ownMember('t.payload', 'pipeline'))],
-  ['dataset', ifQueued(ownMember('t.payload', 'dataset'))],
-  ['bytes', sql`(${BYTES})`],
+  ['avoids', text('t.avoids')],
+  ['not_before', double('t.not_before')],
+  ['timeout_seconds', double('t.timeout_seconds')],
+  ['pipeline', ownMember('t.payload', 'pipeline')],
+  ['dataset', ownMember('t.payload', 'dataset')],
 ]);
+/** Most tasks require what the first one of their job does; of that one it is a parameter. */
+const REQUIREMENTS = sql`CASE t.requirement_id WHEN ${typed('?', 'bigint')} THEN ${typed('?', 'text')} ELSE ${blank(integer('t.requirement_id'))} END`;
+
+/** What clients see of a task (docs/protocol.md#views-of-jobs-and-tasks); blank is what memory knows of it. */
+const task = (long: LongInMember) =>
+  object([
+    ['id', ownWord('t.id')],
+    ['job_id', ownWord('t.job_id')],
+    ['status', ownWord('t.status')],
+    ['attempt', integer('t.attempt')],
+    ['max_attempts', integer('t.max_attempts')],
+    ['worker_id', word('t.worker_id')],
+    ['lease_expires_at', sql`CASE WHEN t.status IN (${HELD}) THEN ${blank(LEASE)} ELSE 'null' END`],
+    ['requirements', REQUIREMENTS],
+    ['dataset_label', long('t.dataset_label', text('t.dataset_label'))],
+    ['pipeline_label', long('t.pipeline_label', text('t.pipeline_label'))],
+    ['pipeline_steps', text('t.pipeline_steps')],
+    ['role', text(ownMember('t.payload', 'role'))],
+    ['created_at', seconds('t.created_at')],
+    ['updated_at', seconds('t.updated_at')],
+    ['started_at', seconds('t.started_at')],
+    ['not_before', seconds('t.not_before')],
+    ['result', long('t.result', json('t.result'))],
+    ['reused_from', json('t.reused_from')],
+    ['error', long('t.error', text('t.error'))],
+    ['waiting_for', sql`CASE WHEN t.status = 'queued' THEN ${blank(WAITING)} ELSE '[]' END`],
+  ]);
+
+const MEMBERS: Members = {
+  ...{ table: 'tasks t', seq: 't.seq', member: task },
+  long: ['t.result', 't.error', 't.dataset_label', 't.pipeline_label'],
+};
+
+/** A held task: who it is, and until when as far as its row knows, a JSON text. */
+interface Held {
+  id: string;
+  lease_expires_at: string;
+}
+
+/** Characters above which what tasks have in common is left for later, so that a page of them stays what it is. */
+const LONG_BLANK = 1024;
 
 /** Milliseconds for which other requests wait while it is looked up who is missing. */
 const SLICE_MS = 10;
@@ -106,13 +92,20 @@ export class TaskList {
   }
 
   /** Throws `unknown_id` before the first piece. */
-  async *pieces(): AsyncGenerator<string> {
+  async *pieces(): AsyncGenerator<Piece> {
     const start = await this.#start();
+    const { job_id, status, limit } = this.#query;
+    const members = { ...MEMBERS, params: await this.#requiredFirst() };
+    const which = `WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'}`;
+    const rest = sql`${which} ORDER BY t.seq ${LIMIT}`;
+    const only = status === undefined ? [] : [status];
     yield '[';
-    const pages = inPages<Head>({
-      plan: (after, rows) => this.#plan(after?.seq ?? start, rows),
-      compose: (heads) => this.#compose(heads),
-      limit: this.#query.limit,
+    const pages = inPages<LargeRow>({
+      plan: async (after, rows) =>
+        planOf(await look(this.#db, members, rest, job_id, after?.seq ?? start, ...only, rows)),
+      fill: (text) => this.#filled(text),
+      compose: async (heads) => this.#filled(await compose(this.#db, members, heads)),
+      limit,
     });
     yield* withLongValues(pages, this.#valueReaders());
     yield ']';
@@ -130,59 +123,64 @@ export class TaskList {
     return row.seq;
   }
 
-  async #plan(after: number, rows: number): Promise<Head[]> {
-    const { job_id, status } = this.#query;
-    const heads = await smallRows<Head>(
-      this.#db,
-      HEAD,
-      sql`FROM tasks t WHERE t.job_id = ? AND t.seq > ?${status === undefined ? '' : ' AND t.status = ?'} ORDER BY t.seq ${LIMIT}`,
-      [job_id, after, ...(status === undefined ? [] : [status]), rows],
+  /** What the first task of the job requires, and its number. */
+  async #requiredFirst(): Promise<[id: number | null, document: string | null]> {
+    const first = await this.#db.get<{ id: number }>(
+      sql`SELECT requirement_id AS id FROM tasks WHERE job_id = ? ORDER BY seq LIMIT 1`,
+      this.#query.job_id,
     );
-    for (const head of heads) {
-      // Twice: who is missing is told in the words of what is required.
-      head.bytes += 2 * Math.min(LONG, this.#live.requirements(head.requirement_id).length);
+    return first ? [first.id, this.#required(first.id)] : [null, null];
+  }
+
+  #required(id: number): string {
+    return shortOrPlaceholder(this.#live.requirements(id), 'required', id);
+  }
+
+  /** A text with what memory knows, as it is now. */
+  async #filled(text: Piece): Promise<Piece> {
+    if (!text.includes(BLANK)) return text;
+    const asked = new Set(
+      text
+        .toString()
+        .split(BLANK)
+        .filter((_, i) => i % 2 === 1),
+    );
+    const known = new Map<string, string>();
+    const held: [blank: string, task: Held][] = [];
+    const queued: [blank: string, task: QueuedTask][] = [];
+    for (const blank of asked) {
+      const about = JSON.parse(blank) as number | Held | QueuedTask;
+      if (typeof about === 'number') known.set(blank, this.#required(about));
+      else if ('lease_expires_at' in about) held.push([blank, about]);
+      else queued.push([blank, about]);
     }
-    return heads;
+    const leases = this.#live.leases(held.map(([, { id }]) => id));
+    for (const [blank, { id, lease_expires_at }] of held)
+      known.set(blank, `${leases[id] ?? lease_expires_at}`);
+    await this.#tellWaits(queued, known);
+    return filled(text, (blank) => known.get(blank) as string);
   }
 
-  async #compose(heads: Head[]): Promise<string> {
-    const places = await this.#waitsOf(heads);
-    const picked = heads.map(({ seq }, i) => [seq, places[i] ?? null]);
-    const needs = [...new Set(heads.map((head) => head.requirement_id))].map((id) => [
-      id,
-      shortOrPlaceholder(this.#live.requirements(id), 'required', id),
-    ]);
-    const leases = this.#live.leases(heads.map((head) => head.id));
-    const waits = this.#waits.map((text, i) => shortOrPlaceholder(text, 'missing', i));
-    const lists = [picked, needs, leases, waits].map((list) => JSON.stringify(list));
-    return (await this.#db.get<{ text: string }>(LIST, ...lists))?.text ?? '';
-  }
-
-  /** What the queued tasks of a page wait for: of each task its place among `#waits`, where that is told once. */
-  async #waitsOf(heads: Head[]): Promise<(number | undefined)[]> {
+  /** What the queued tasks of a page wait for: what is the same for many is looked up once. */
+  async #tellWaits(queued: readonly [blank: string, task: QueuedTask][], known: Map<string, string>) {
     this.#waits = [];
-    const known = new Map<string, number>();
-    const places: (number | undefined)[] = [];
+    if (queued.length === 0) return;
+    this.#ofJob ??= {
+      lacked: await lackedPlaces(this.#db, this.#live, this.#query.job_id),
+      seconds: await secondsIn(this.#db, this.#query.job_id),
+    };
+    const places = new Map<string, number>();
     let since = performance.now();
-    for (const head of heads) {
-      if (head.status !== 'queued') {
-        places.push(undefined);
-        continue;
-      }
-      this.#ofJob ??= {
-        lacked: await lackedPlaces(this.#db, this.#live, this.#query.job_id),
-        seconds: await secondsIn(this.#db, this.#query.job_id),
-      };
-      const task = waitingTask(head, this.#live.now, this.#ofJob);
+    for (const [blank, queuedTask] of queued) {
+      const task = waitingTask(queuedTask, this.#live.now, this.#ofJob);
       const key = JSON.stringify(task);
-      const place = known.get(key) ?? this.#waits.push(JSON.stringify(this.#live.waitingFor(task))) - 1;
-      known.set(key, place);
-      places.push(place);
+      const place = places.get(key) ?? this.#waits.push(JSON.stringify(this.#live.waitingFor(task))) - 1;
+      places.set(key, place);
+      known.set(blank, shortOrPlaceholder(this.#waits[place] as string, 'missing', place));
       if (performance.now() - since < SLICE_MS) continue;
       await setImmediate();
       since = performance.now();
     }
-    return places;
   }
 
   #valueReaders(): ValueReaders {
@@ -201,7 +199,7 @@ export class TaskList {
 }
 
 const shortOrPlaceholder = (jsonText: string, what: string, key: number): string =>
-  jsonText.length > LONG ? placeholder(what, key) : jsonText;
+  jsonText.length > LONG_BLANK ? placeholder(what, key) : jsonText;
 
 async function* inSlices(text: string): AsyncGenerator<string> {
   yield* slices(text, LONG);

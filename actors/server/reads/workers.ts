@@ -1,3 +1,4 @@
+import type { Piece } from '../../../gateway/backend.ts';
 import { compose, RawJson } from '../../../machines/json/raw.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { WorkerStatus, WorkerView } from '../../../machines/schema/views.ts';
@@ -7,7 +8,7 @@ import { JOIN, LIMIT } from '../store/sql-words.ts';
 import { pickedBy } from './json-text.ts';
 import type { Live } from './live-reads.ts';
 import { bytesOf, orPlaceholder, partsOf, type ValueReaders, withLongValues } from './long-values.ts';
-import { inPages, type RowHead } from './pages.ts';
+import { inPages, planned, type RowHead } from './pages.ts';
 
 /** What a worker declared, each a column of JSON text. */
 const DECLARED = ['labels', 'capabilities', 'version'] as const;
@@ -54,14 +55,14 @@ const COLUMNS = joinSql(
 );
 
 /** All registered workers, or those in a status, those that registered first in front, as pieces of JSON. */
-export async function* workerList(db: Queries, live: Live, status?: WorkerStatus): AsyncGenerator<string> {
+export async function* workerList(db: Queries, live: Live, status?: WorkerStatus): AsyncGenerator<Piece> {
   yield '[';
   yield* workers(db, live, status === undefined ? {} : { status });
   yield ']';
 }
 
 /** Throws `unknown_id` before the first piece. */
-export async function* oneWorker(db: Queries, live: Live, id: string): AsyncGenerator<string> {
+export async function* oneWorker(db: Queries, live: Live, id: string): AsyncGenerator<Piece> {
   if (!(await db.get('SELECT 1 FROM workers WHERE id = ?', id))) throw ClusterError.unknown('worker', id);
   yield* workers(db, live, { id });
 }
@@ -71,15 +72,17 @@ async function* workers(
   db: Queries,
   live: Live,
   only: { id?: string; status?: WorkerStatus },
-): AsyncGenerator<string> {
+): AsyncGenerator<Piece> {
   const [column, wanted] = Object.entries(only)[0] ?? [];
   const filler = (value: string) => (id: string) => partsOf(db, { table: 'workers', value, key: 'id' }, id);
   const fillers: ValueReaders = Object.fromEntries(DECLARED.map((column) => [column, filler(column)]));
   const pages = inPages<WorkerHead>({
-    plan: (last, rows) =>
-      db.all(
-        sql`SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${column === undefined ? '' : `AND ${column} = ?`} ORDER BY id ${LIMIT}`,
-        ...[last?.id ?? '', ...(wanted === undefined ? [] : [wanted]), rows],
+    plan: async (last, rows) =>
+      planned(
+        await db.all<WorkerHead[]>(
+          sql`SELECT id, ${BYTES} AS bytes FROM workers WHERE id > ? ${column === undefined ? '' : `AND ${column} = ?`} ORDER BY id ${LIMIT}`,
+          ...[last?.id ?? '', ...(wanted === undefined ? [] : [wanted]), rows],
+        ),
       ),
     compose: async (heads) => {
       const found = await db.all<Found[]>(

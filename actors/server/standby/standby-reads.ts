@@ -1,4 +1,4 @@
-import type { Reads, TaskQuery } from '../../../gateway/backend.ts';
+import type { Piece, Reads, TaskQuery } from '../../../gateway/backend.ts';
 import { LeaderOnly } from '../../../gateway/leadership.ts';
 import { PACKAGE_VERSION } from '../../../gateway/version.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
@@ -48,7 +48,7 @@ export function standbyReads(store: ReadStore, clock: Clock, share: Share): Read
 }
 
 /** The tasks of a job that has ended: of them memory knows nothing more. */
-async function* endedTasks(db: Queries, live: Live, query: TaskQuery): AsyncGenerator<string> {
+async function* endedTasks(db: Queries, live: Live, query: TaskQuery): AsyncGenerator<Piece> {
   const job = await db.get<{ status: string }>('SELECT status FROM jobs WHERE id = ?', query.job_id);
   if (job === undefined) throw ClusterError.unknown('job', query.job_id);
   if (!hasEnded(job.status as JobStatus)) throw new LeaderOnly();

@@ -1,4 +1,4 @@
-import type { Pieces } from '../../backend.ts';
+import type { Piece, Pieces } from '../../backend.ts';
 import type { AnswerBody, Header } from '../../transport/transport.ts';
 import type { Exchange } from '../request/exchange.ts';
 
@@ -18,12 +18,12 @@ export async function sendPieces(
   const reader = pieces[Symbol.asyncIterator]();
   try {
     const first = await gather(reader);
-    if (first.last) return exchange.answer(200, headers, first.text);
+    if (first.last) return exchange.answer(200, headers, first.body);
     // How long it is would only show at its end, so that HEAD does not say.
     if (exchange.head.method === 'HEAD') return exchange.answer(200, headers);
     const body = exchange.begin(200, headers, null);
     if (!body) return false;
-    return await sendAll(exchange, body, first.text, reader);
+    return await sendAll(exchange, body, first.body, reader);
   } finally {
     await reader.return?.();
   }
@@ -32,15 +32,15 @@ export async function sendPieces(
 async function sendAll(
   exchange: Exchange,
   body: AnswerBody,
-  first: string,
-  reader: AsyncIterator<string>,
+  first: Piece,
+  reader: AsyncIterator<Piece>,
 ): Promise<boolean> {
   try {
-    for (let piece = { text: first, last: false }; ; ) {
+    for (let piece: Gathered = { body: first, last: false }; ; ) {
       // Read while the client takes what was read before.
       const next = piece.last ? undefined : gather(reader);
       next?.catch(() => {});
-      await body.write(Buffer.from(piece.text));
+      await body.write(typeof piece.body === 'string' ? Buffer.from(piece.body) : piece.body);
       // All of it may have been read by then.
       if (exchange.aborted) return piece.last;
       if (!next) break;
@@ -57,13 +57,28 @@ async function sendAll(
   }
 }
 
+interface Gathered {
+  body: Piece;
+  last: boolean;
+}
+
 /** The next pieces together, so that many small ones are few packets. */
-async function gather(reader: AsyncIterator<string>): Promise<{ text: string; last: boolean }> {
+async function gather(reader: AsyncIterator<Piece>): Promise<Gathered> {
+  const parts: Buffer[] = [];
   let text = '';
-  while (text.length < GATHERED) {
+  for (let length = 0; ; ) {
     const next = await reader.next();
-    if (next.done) return { text, last: true };
-    text += next.value;
+    const piece = next.done ? '' : next.value;
+    length += piece.length;
+    if (typeof piece === 'string') text += piece;
+    const last = next.done === true;
+    const full = last || length >= GATHERED;
+    if (full && parts.length === 0 && typeof piece === 'string') return { body: text, last };
+    if (text !== '' && (full || typeof piece !== 'string')) {
+      parts.push(Buffer.from(text));
+      text = '';
+    }
+    if (typeof piece !== 'string') parts.push(piece);
+    if (full) return { body: parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts), last };
   }
-  return { text, last: false };
 }
