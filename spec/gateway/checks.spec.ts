@@ -145,7 +145,9 @@ describe('methods', () => {
 });
 
 describe('paths', () => {
-  for (const path of ['/v1/jobs/%', '/v1/jobs/%zz', '/v1/jobs/%ff%fe/tasks', '/v1//jobs', '/x']) {
+  for (const path of '/v1/jobs/% /v1/jobs/%zz /v1/jobs/%ff%fe/tasks /v1/jobs//tasks /v1//jobs /x'.split(
+    ' ',
+  )) {
     it(`that are unknown get 404: ${path}`, async () => {
       await using gateway = await gatewayFor();
       const { status, body } = await ask(gateway.port, { line: `GET ${path}` });

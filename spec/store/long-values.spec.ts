@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { fitting } from '../../actors/server/reads/pages.ts';
 import { openReader } from '../../actors/server/store/open.ts';
 import { LIMITS } from '../../machines/protocol/limits.ts';
 import { csvCell, csvLine, readCsv, textOfCell } from '../../machines/results/csv.ts';
@@ -137,6 +138,10 @@ for (const driver of drivers) {
     }
   });
 }
+
+test('a page has one row at least, however long that is', () => {
+  assert.deepEqual(fitting([{ bytes: 1e9 }, { bytes: 1 }], 0), [{ bytes: 1e9 }]);
+});
 
 describe('rows from before the limits', () => {
   test('that no text can hold fail their query, not the process', async (t) => {

@@ -168,6 +168,13 @@ describe('the life of a lease', () => {
     assert.deepEqual(await told(), []);
   });
 
+  test('an expired lease that its worker was given anew is not revoked any more', async (t) => {
+    const { cluster, worker, task } = await atWork(t, undefined, { leaseTtl: 60, workerDeadAfter: 600 });
+    await cluster.clock.advance(61);
+    assert.equal((await worker.leaseOne()).task_id, task.task_id);
+    assert.deepEqual((await worker.heartbeat()).cancel_task_ids, []);
+  });
+
   test('an expired lease is revoked: the heartbeat that its worker waits with is answered at once', async (t) => {
     const { cluster, worker } = await withJob(t, undefined, { leaseTtl: 5, heartbeatInterval: 10 });
     const { task_id } = await worker.run();

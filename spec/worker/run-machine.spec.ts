@@ -253,6 +253,14 @@ describe('one attempt at a task', () => {
     assert.ok(!run.begun.includes('clean'));
   });
 
+  it('is deferred as well when its report cannot be delivered', async () => {
+    const run = await new Run().toUpload();
+    await run.ends('upload', { verdict: 'accepted', artifacts: {} });
+    await run.breaks('report', 'the worker stops');
+    assert.equal(run.actor.getSnapshot().output?.ended, 'deferred');
+    assert.ok(!run.begun.includes('clean'));
+  });
+
   it('is deferred only after the child has ended and the outcome is saved', async () => {
     const run = await new Run().toChild();
     run.actor.send({ type: 'STOP', reason: 'preempted' });
