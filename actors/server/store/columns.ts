@@ -1,3 +1,4 @@
+import { cellsReader, rowMaker, samenessOf } from './compiled-rows.ts';
 import { differing, joinSql, type Sql, type SqlText, sql } from './sql.ts';
 
 /** What the store has in a column. */
@@ -127,10 +128,6 @@ export interface Table<Row> extends Written<Row> {
 const digits = (cell: string): Sql =>
   differing(`CASE WHEN ${cell} IS NULL THEN NULL ELSE printf('%!.20g', ${cell}) END`, cell);
 
-/** Whether a cell is what it was; rows do not change, so that most members are known at a glance. */
-const isSame = <Row>(row: Row, before: Row, member: string | null, cell: (row: Row) => SqlValue): boolean =>
-  (member !== null && row[member as keyof Row] === before[member as keyof Row]) || cell(row) === cell(before);
-
 /**
  * @param derived columns beside those of the members
  * @param members those that such columns are derived from
@@ -145,54 +142,35 @@ export function table<C extends Columns, More extends object = object>(
   type Row = RowOf<C> & More;
   const types: Record<string, Omit<DerivedColumn<Row>, 'of'>> = { ...columns, ...derived };
   const names = Object.keys(types);
-  const getterOf = (column: string): ((row: Row) => SqlValue) => {
-    const known = derived[column];
-    if (known) return known.of;
-    const encode = columns[column]?.encode;
-    return encode ? (row) => encode(row[column]) : (row) => row[column] as SqlValue;
-  };
-  const reading = (read: readonly string[]) => {
-    const getters = read.map(getterOf);
-    return (row: Row) => {
-      // Pushed, not mapped: V8 writes an array that may have holes as JSON by a slower path.
-      const cells: SqlValue[] = [];
-      for (const get of getters) cells.push(get(row));
-      return cells;
-    };
-  };
+  const sourcesOf = (read: readonly string[]) =>
+    read.map((column) => ({ column, encode: columns[column]?.encode, of: derived[column]?.of }));
   const written = (inserted: readonly string[], changing: readonly string[]): Written<Row> => ({
     name,
     key,
     columns: inserted,
     changing,
     types: Object.fromEntries(inserted.map((column) => [column, types[column] as Column<never>])),
-    encode: reading(inserted),
-    encodeChange: reading([...key, ...changing]),
+    encode: cellsReader(sourcesOf(inserted)),
+    encodeChange: cellsReader(sourcesOf([...key, ...changing])),
   });
   const changing = names.filter((column) => !key.includes(column) && !types[column]?.isFixed);
   const isRare = (column: string) => types[column]?.isRare === true;
-  const rare = names
-    .filter(isRare)
-    .map((column) => ({ member: column in columns ? column : null, cell: getterOf(column) }));
   const places = new Map(names.map((column, place) => [column, place]));
   const reals = names.flatMap((column, place) => (types[column]?.type === 'REAL' ? [place] : []));
-  const decoders = Object.entries(columns).map(([column, { decode }]) => ({
-    column,
-    decode,
-    place: places.get(column) as number,
-  }));
+  const rowOf = rowMaker(
+    Object.entries(columns).map(([column, { decode }]) => ({
+      column,
+      decode,
+      place: places.get(column) as number,
+    })),
+  );
   return {
     ...written(names, changing),
     plain: written(
       names.filter((column) => !isRare(column)),
       changing.filter((column) => !isRare(column)),
     ),
-    isPlain(row, before) {
-      for (const { member, cell } of rare) {
-        if (before === null ? cell(row) !== null : !isSame(row, before, member, cell)) return false;
-      }
-      return true;
-    },
+    isPlain: samenessOf(sourcesOf(names.filter(isRare))),
     rowSql(cellOf = (column) => `${name}.${column}`) {
       const cells = names.map((column) => {
         const cell = cellOf(column);
@@ -203,13 +181,8 @@ export function table<C extends Columns, More extends object = object>(
     decode(text) {
       const cells = JSON.parse(text) as SqlValue[];
       for (const place of reals) if (cells[place] !== null) cells[place] = Number(cells[place]);
-      const row: Record<string, unknown> = {};
-      for (const { column, decode, place } of decoders) {
-        const cell = cells[place] as SqlValue;
-        row[column] = decode ? decode(cell) : cell;
-      }
       return Object.assign(
-        row,
+        rowOf(cells),
         members?.((column) => cells[places.get(column) as number] as SqlValue),
       ) as Row;
     },

@@ -86,8 +86,13 @@ const counted = Object.fromEntries(
 
 type CellOf = (column: string) => SqlValue;
 
-const countsOf = (cellOf: CellOf) =>
-  Object.fromEntries(TASK_STATUSES.map((status) => [status, cellOf(`num_${status}`)])) as TaskCounts;
+const COUNTED = TASK_STATUSES.map((status) => [status, `num_${status}`] as const);
+
+function countsOf(cellOf: CellOf): TaskCounts {
+  const counts: Record<string, SqlValue> = {};
+  for (const [status, column] of COUNTED) counts[status] = cellOf(column);
+  return counts as TaskCounts;
+}
 
 export const JOBS = table<typeof JOB_COLUMNS, Pick<JobRow, 'counts' | 'standings'>>(
   'jobs',
