@@ -98,6 +98,7 @@ export class Dispatcher implements ExchangeObserver {
   async #answer(exchange: Exchange): Promise<void> {
     const admission = this.#parts.admission.admit(exchange.head);
     if ('endpoint' in admission) exchange.endpoint = admission.endpoint;
+    this.#parts.service.requests.began(exchange);
     if ('error' in admission) return this.#refuse(exchange, admission);
     if ('allow' in admission) return this.#allow(exchange, admission);
     exchange.grant = { principal: admission.principal, right: admission.endpoint.route.right };

@@ -28,6 +28,13 @@ export class RequestLog {
     this.#clients = clients;
   }
 
+  /** Of a request that a line is written of at its end: by then its connection may be gone. */
+  began(exchange: Exchange): void {
+    const { endpoint } = exchange;
+    const isAudited = endpoint !== undefined && AUDITED.has(endpoint.route.right);
+    if (this.#log.isLevelEnabled(isAudited ? 'info' : 'debug')) exchange.client = this.#clientOf(exchange);
+  }
+
   /** Something was changed, or looked at that only an admin may see: it is durable by now. */
   acted(exchange: Exchange, about: Readonly<Record<string, string | number>>): void {
     const { endpoint, grant } = exchange;
@@ -75,8 +82,12 @@ export class RequestLog {
     this.#log.debug({ ...this.#from(exchange), method, path, status, ms, principal }, 'request');
   }
 
-  #from({ id, head, incoming }: Exchange) {
-    return { request_id: id, client: this.#clients.of(head, incoming.peer) };
+  #from(exchange: Exchange) {
+    return { request_id: exchange.id, client: exchange.client ?? this.#clientOf(exchange) };
+  }
+
+  #clientOf({ head, incoming }: Exchange): string | undefined {
+    return this.#clients.of(head, incoming.peer);
   }
 
   /** Null for one that is not written; else how many were not since the last line of its kind. */

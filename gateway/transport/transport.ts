@@ -19,7 +19,7 @@ export interface AnswerHead {
  */
 export interface Incoming {
   readonly head: RequestHead;
-  /** The address of the other end of the connection, where it is known. */
+  /** The address of the other end of the connection, where it is known; nobody may know it once the request has ended. */
   readonly peer: string | undefined;
   /** Whether it came as one that can become a WebSocket. */
   readonly upgradable: boolean;

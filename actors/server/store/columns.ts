@@ -1,8 +1,8 @@
-import { cellsReader, rowMaker, samenessOf } from './compiled-rows.ts';
+import { cellsReader, rowMaker, type SqlValue, samenessOf } from './compiled-rows.ts';
 import { differing, joinSql, type Sql, type SqlText, sql } from './sql.ts';
 
-/** What the store has in a column. */
-export type SqlValue = string | number | null;
+export type { SqlValue } from './compiled-rows.ts';
+
 export type SqlRow = Record<string, SqlValue>;
 
 /** How a member of a row is kept in the column of its name. */

@@ -1,4 +1,5 @@
-import type { SqlValue } from './columns.ts';
+/** What the store has in a column. */
+export type SqlValue = string | number | null;
 
 /** Where a cell comes from: a member of the row as it is, or what a function makes of the member, or of the row. */
 export interface CellSource<Row> {

@@ -11,28 +11,24 @@ import { reply } from './reply.ts';
 
 /** Runs a JSON endpoint: body, checks, the route, the answer. */
 export async function answerJson(exchange: Exchange, admitted: Admitted, service: Service): Promise<void> {
+  const endpoint = admitted.endpoint as Endpoint<JsonRoute>;
+  const { route } = endpoint;
   const share = service.bodies.share();
   try {
-    await answer(exchange, admitted, service, share);
+    const bytes = takesBody(route.method) ? await readBody(exchange, endpoint.maxBytes, share) : null;
+    const body = bytes ? await understand(exchange, endpoint, bytes, service, share) : {};
+    service.assertGranted(exchange);
+    const query = endpoint.readQuery(exchange.head.query);
+    const request = { principal: admitted.principal, params: admitted.params, query, exchange };
+    const call = new HttpCall(request, service, body);
+    const result = await route.run(call as Parameters<typeof route.run>[0]);
+    service.requests.acted(exchange, call.about);
+    const delivered = reply(exchange, result);
+    if (!(typeof delivered === 'boolean' ? delivered : await delivered))
+      route.undelivered?.(call as Parameters<typeof route.run>[0], result);
   } finally {
     share.release();
   }
-}
-
-async function answer(exchange: Exchange, admitted: Admitted, service: Service, share: BodyShare) {
-  const endpoint = admitted.endpoint as Endpoint<JsonRoute>;
-  const { route } = endpoint;
-  const bytes = takesBody(route.method) ? await readBody(exchange, endpoint.maxBytes, share) : null;
-  const body = bytes ? await understand(exchange, endpoint, bytes, service, share) : {};
-  service.assertGranted(exchange);
-  const query = endpoint.readQuery(exchange.head.query);
-  const request = { principal: admitted.principal, params: admitted.params, query, exchange };
-  const call = new HttpCall(request, service, body);
-  const result = await route.run(call as Parameters<typeof route.run>[0]);
-  service.requests.acted(exchange, call.about);
-  const delivered = reply(exchange, result);
-  if (!(typeof delivered === 'boolean' ? delivered : await delivered))
-    route.undelivered?.(call as Parameters<typeof route.run>[0], result);
 }
 
 /** What the route needs of the body. What may take long is read in another process. */

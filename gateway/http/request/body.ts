@@ -12,22 +12,32 @@ export const hasBody = (head: RequestHead) => isChunked(head) || declaredLength(
 export function readBody(exchange: Exchange, limit: number, share: BodyShare): Promise<Buffer> {
   if (!hasBody(exchange.head)) return Promise.resolve(Buffer.alloc(0));
   const chunks: Buffer[] = [];
-  return consume(exchange, limit, (chunk) => {
+  const take = (chunk: Uint8Array) => {
     share.take(chunk.byteLength);
     chunks.push(Buffer.from(chunk));
-  }).then(() => (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+  };
+  return consume(exchange, limit, take, () =>
+    chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks),
+  );
 }
 
 /** Counts a body and discards it, for a request that is refused anyway unless it is too large. */
 export function discardBody(exchange: Exchange, limit: number): Promise<void> {
-  return hasBody(exchange.head) ? consume(exchange, limit, () => {}) : Promise.resolve();
+  return hasBody(exchange.head) ? consume(exchange, limit, ignore, ignore) : Promise.resolve();
 }
 
+const ignore = () => {};
+
 /**
- * The chunk passed to `take` is only valid during the call; the server takes its memory back. What comes after a
- * refusal is let go.
+ * Resolves to what `whole` gives behind the last chunk. The one passed to `take` is only valid during the call; the server
+ * takes its memory back. What comes after a refusal is let go.
  */
-function consume(exchange: Exchange, limit: number, take: (chunk: Uint8Array) => void): Promise<void> {
+function consume<Whole>(
+  exchange: Exchange,
+  limit: number,
+  take: (chunk: Uint8Array) => void,
+  whole: () => Whole,
+): Promise<Whole> {
   return new Promise((resolve, reject) => {
     let size = 0;
     let refused = false;
@@ -38,7 +48,7 @@ function consume(exchange: Exchange, limit: number, take: (chunk: Uint8Array) =>
         size += data.byteLength;
         if (size > limit) throw bodyTooLarge(limit);
         take(data);
-        if (isLast) resolve();
+        if (isLast) resolve(whole());
       } catch (error) {
         refused = true;
         reject(error);

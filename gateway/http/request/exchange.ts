@@ -50,6 +50,8 @@ export class Exchange {
   grant: Grant | undefined;
   /** What it is for, once known and where there is such a route. */
   endpoint: Endpoint | undefined;
+  /** The address that it comes from, where that was looked for while it went on. */
+  client: string | undefined;
   #state: 'open' | 'answering' | 'over' = 'open';
   #aborted = false;
   #id: string | undefined;

@@ -21,7 +21,6 @@ function readHead(req: UwsRequest): RequestHead {
 /** A request that uWebSockets.js took. */
 export class UwsIncoming implements Incoming {
   readonly head: RequestHead;
-  readonly peer: string;
   readonly #res: UwsResponse;
   readonly #anchor: Anchor;
   /** Given for a request that can be upgraded, and only then. */
@@ -30,10 +29,18 @@ export class UwsIncoming implements Incoming {
 
   constructor(res: UwsResponse, req: UwsRequest, anchor: Anchor, context?: SocketContext) {
     this.head = readHead(req);
-    this.peer = Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
     this.#res = res;
     this.#anchor = anchor;
     this.#context = context;
+  }
+
+  /** The system is asked for it, which most requests can do without; the library throws once the request has ended. */
+  get peer(): string | undefined {
+    try {
+      return Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+    } catch {
+      return undefined;
+    }
   }
 
   get upgradable(): boolean {
