@@ -130,6 +130,20 @@ describe('an upload that does not go through the server', requiresS3(), () => {
     assert.deepEqual([recorded.put, recorded.artifact?.sha256], [null, said.sha256]);
   });
 
+  test('is given as the bytes that it is, whatever else the service was told of them', async (t) => {
+    const { server } = await serve(t);
+    const bytes = randomBytes(5000);
+    const said = { sha256: sha256(bytes), size_bytes: bytes.length };
+    const { put } = await ask(server, said);
+    assert.equal((await send(put as DirectPut, bytes, { 'content-encoding': 'gzip' })).status, 200);
+    const { artifact } = await ask(server, said);
+    const path = `${server.url}/v1/artifacts/${artifact?.artifact_id}`;
+    const sent = await fetch(path, { redirect: 'manual', headers: { prefer: 'redirect' } });
+    // As browsers do, it would unpack what is said to be packed.
+    const given = await fetch(sent.headers.get('location') as string);
+    assert.deepEqual(Buffer.from(await given.arrayBuffer()), bytes);
+  });
+
   test('has the limits that others have, and the rights', async (t) => {
     const { server, keys } = await serve(t, { maxArtifactBytes: 10_000, token: 'secret' });
     const said = { sha256: sha256(Buffer.from('x')), size_bytes: 10_001 };

@@ -12,6 +12,7 @@ import re
 import sys
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import jq_cluster
 from jq_cluster import AsyncCluster, Cluster, Dataset
@@ -413,6 +414,43 @@ def silent_server():
     began = time.monotonic()
     assert Cluster().servers()["servers"][0]["status"] == "leading"
     assert time.monotonic() - began < 25, "it is not waited for as for the only one"
+
+
+def silent_server_and_changes():
+    """Each begins at a server that answers nothing, however often it is asked."""
+
+    def may_be_repeated():
+        error = raised(jq_cluster.ResponseError, lambda: Cluster().api.cancel_job("job_0000000000000000000000nope"))
+        assert error.code == "unknown_id", "it went on to the next"
+
+    def may_not():
+        error = raised(jq_cluster.UnreachableError, lambda: Cluster().api.pause_queue({}))
+        assert "it answers nothing any more" in str(error), "it is not known to be done"
+
+    began = time.monotonic()
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(one) for one in (may_be_repeated, may_not)]:
+            done.result()
+    assert time.monotonic() - began < 28, "it is not waited for as for the only one"
+
+
+def stopped_server():
+    """A body that no socket holds whole."""
+    path = os.path.join(os.environ["OUT"], "large")
+    with open(path, "wb") as file:
+        file.write(os.urandom(24 * 1024 * 1024))
+    began = time.monotonic()
+    assert Cluster().api.upload_artifact(path)["size_bytes"] == 24 * 1024 * 1024
+    assert time.monotonic() - began < 28, "it is not waited for as for the only one"
+
+
+def slow_server():
+    assert Cluster().api.pause_queue({})["paused"] == []
+
+
+def nameless_refusal():
+    """What stands before a server says less with its 503 than the server does with its own."""
+    assert raised(jq_cluster.ResponseError, lambda: Cluster().api.pause_queue({})).status == 503
 
 
 def other_threads():

@@ -7,7 +7,8 @@ import { listenFor } from '../support/listen.ts';
 import { ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, type TestServer, temporaryDirectory } from '../support/server.ts';
-import { cutOff, leads, serverThat, standsBy } from '../support/server-that.ts';
+import { startServerProgram } from '../support/server-program.ts';
+import { cutOff, json, leads, serverThat, standsBy } from '../support/server-that.ts';
 import { environment, type Interpreter, needsPython, PYTHONS, pip, python } from './python.ts';
 import { startWorker } from './worker.ts';
 
@@ -144,6 +145,36 @@ describe('the client for Python', needsPython, () => {
       });
     });
   }
+
+  it('leaves a server that answers nothing to anybody for the next, none that takes its time, and asks none twice that may have done it', async (t) => {
+    const server = await startTestServer(t);
+    const check = await checksWith(t, PYTHONS.at(-1) as Interpreter, server);
+    const silent = await serverThat(t, () => {});
+    const stopped = await startServerProgram({ state: await temporaryDirectory(t) });
+    t.after(() => stopped.kill());
+    stopped.child.kill('SIGSTOP');
+    let answer = () => {};
+    const slow = await serverThat(t, (request, response) => {
+      if (request.url !== '/healthz') answer = () => json(200, { paused: [] })(request, response);
+      else {
+        leads(request, response);
+        answer();
+      }
+    });
+    // So may something that stands before it; a server names its refusals.
+    const busy = await serverThat(t, json(503, { detail: 'busy' }));
+    const beside = (url: string) => ({ JQ_SERVER: `${url},${server.url}` });
+    await Promise.all([
+      check('silent_server_and_changes', beside(silent.url)),
+      check('stopped_server', beside(stopped.url)),
+      check('slow_server', beside(slow.url)),
+      check('nameless_refusal', { JQ_SERVER: busy.url }),
+    ]);
+    const cancels = 'POST /v1/jobs/job_0000000000000000000000nope/cancel';
+    assert.deepEqual(silent.asked.sort(), ['GET /healthz', 'GET /healthz', cancels, 'POST /v1/queue/pause']);
+    assert.deepEqual(slow.asked, ['POST /v1/queue/pause', 'GET /healthz']);
+    assert.equal(busy.asked.length, 1);
+  });
 
   it('trusts a server by the certificates of --ca alone', requires('openssl'), async (t) => {
     const server = await startTestServer(t);

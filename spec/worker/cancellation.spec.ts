@@ -77,7 +77,7 @@ describe('a cancelled task leaves no process behind', () => {
     it(`of a pool of ${what}`, needs, async (t) => {
       const pool = await temporaryFolder(t);
       const params = { script: `${python} ${here('./fixtures/pool.py')} ${pool} & tell python; wait` };
-      const { server, job, members } = await play(t, params, ['python']);
+      const { server, job, members, pids } = await play(t, params, ['python']);
       await until('two workers', async () => (await readdir(pool)).length === 2);
       const workers = (await readdir(pool)).map((name) => Number(name.slice('worker-'.length)));
       assert.deepEqual(workers.map(isAlive), [true, true]);
@@ -85,6 +85,9 @@ describe('a cancelled task leaves no process behind', () => {
       await cancelled(server, job);
       assert.deepEqual(workers.filter(isAlive), []);
       assert.deepEqual(members(), []);
+      const shared = await readdir('/dev/shm').catch(() => []);
+      const named = shared.filter((name) => new RegExp(`[-_]${pids[0]}[-_]`).test(name));
+      assert.deepEqual(named, [], 'nor what names the process that made it');
     });
   }
 });

@@ -39,6 +39,26 @@ async function openCache(t: TestContext, folder: string, limitBytes = 1024 * MIB
 
 const textOf = (folder: string) => readFile(join(folder, 'x.csv'), 'utf8');
 
+describe('a cache that is to keep nothing', () => {
+  it('fetches once what is used once, however much room is made meanwhile, and keeps it no longer than it is used', async (t) => {
+    const { cache, use, fills, kept } = await openCache(t, await temporaryFolder(t), 0);
+    const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
+    let isOver = false;
+    const others = [1, 2, 3].map(async () => {
+      while (!isOver && fills.length <= keys.length) await cache.makeRoom();
+    });
+    for (const key of keys) {
+      const held = await use(key);
+      assert.equal(await textOf(held.path), key.padEnd(20, '.'));
+      await held.release();
+    }
+    isOver = true;
+    await Promise.all(others);
+    assert.deepEqual(fills, keys);
+    await until('nothing to be kept', async () => (await kept()).length === 0);
+  });
+});
+
 describe('an input that was changed in the cache', () => {
   /** What somebody does to it: a task that runs as root, a person, a program that cleans up. */
   const harms: [string, (folder: string) => Promise<unknown>][] = [

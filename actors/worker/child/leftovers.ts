@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { readPlain } from '../files.ts';
 import { type Cgroups, isCgroup, removeCgroup, removeEmptyCgroup } from './cgroup.ts';
@@ -34,7 +34,12 @@ export class AttemptNote {
    */
   constructor(path: string, about: object, mark: string, cells: Cgroups | null) {
     this.#file = openSync(path, 'wx');
-    this.#say({ ...about, mark, boot: system.boot(), ...(cells && { cell: cells.path(mark) }) });
+    try {
+      this.#say({ ...about, mark, boot: system.boot(), ...(cells && { cell: cells.path(mark) }) });
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   /** The child has come to life. Whatever it puts in the place of the file, this goes to the one that was opened before. */
@@ -48,9 +53,9 @@ export class AttemptNote {
     this.#file = null;
   }
 
-  /** A line in one go, so that no half of one is left by a program that is killed. */
+  /** A line in one go, so that no half of one is left by a program that is killed; on a full disk, where less is written, it throws. */
   #say(what: object): void {
-    if (this.#file !== null) writeSync(this.#file, `${JSON.stringify(what)}\n`);
+    if (this.#file !== null) writeFileSync(this.#file, `${JSON.stringify(what)}\n`);
   }
 }
 

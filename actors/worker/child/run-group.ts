@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { type Cgroups, removeCgroup } from './cgroup.ts';
 import { killTree, type ProcessTree, signalTree, TAG_VARIABLE } from './process-tree.ts';
+import { removeShared } from './shared-memory.ts';
 import { system } from './system.ts';
 
 /** How the leader ended. */
@@ -63,6 +64,7 @@ const DRAIN_MS = 2_000;
 export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
   const { tag, cgroups, graceMs, signal } = options;
   signal.throwIfAborted();
+  const since = Date.now();
   const forked = (await options.fork?.()) ?? null;
   const startedAt = performance.now();
   const leader = forked ?? (await start(options));
@@ -84,7 +86,11 @@ export async function runGroup(options: ChildOptions): Promise<ChildEnd> {
     const ended = await leader.ended;
     const seconds = (performance.now() - startedAt) / 1000;
     if (!system.groups) tree.leader = null;
-    return { ...ended, seconds, survivors: await killTree(tree) };
+    const survivors = await killTree(tree);
+    // Who ends well takes away itself what it shared.
+    if (ended.code !== 0 && survivors.length === 0)
+      await removeShared(new Set([pid, ...(tree.seen?.keys() ?? [])]), since);
+    return { ...ended, seconds, survivors };
   } catch (error) {
     await killTree(tree);
     throw error;

@@ -27,7 +27,8 @@ export async function writeHashed(
       if (next.done) return hash.digest('hex');
       bytes += (next.value as Buffer).length;
       hash.update(next.value as Buffer);
-      await file.write(next.value as Buffer);
+      // Not `write`, which may write less on a disk that becomes full, and says so alone.
+      await file.writeFile(next.value as Buffer);
     }
   } finally {
     body.destroy();

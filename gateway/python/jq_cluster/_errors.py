@@ -33,6 +33,8 @@ class ResponseError(ClusterError):
         self.status = status
         self.detail: str = detail if isinstance(detail, str) and detail else f"the server answered {status}"
         self.code = str(body.get("code") or _CODES.get(status, "internal"))
+        #: Whether the server says the code itself; what stands in front of one may not.
+        self.is_named = isinstance(body.get("code"), str)
         errors = body.get("errors")
         #: Of a body or query that is not valid: `path` (a JSON pointer) and `message` each.
         self.faults: List[Dict[str, Any]] = list(errors) if isinstance(errors, list) else []

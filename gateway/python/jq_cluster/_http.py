@@ -12,10 +12,12 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import nullcontext
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, TypeVar, Union
 from urllib.parse import quote, urlencode, urlsplit
 
 from ._errors import ClusterError, InputError, InvalidResponseError, ResponseError, UnreachableError, UntrustedError
+from ._pulse import Pulse
 from ._version import API_VERSION, SERVER_VERSION
 
 PathName = Union[str, "os.PathLike[str]"]
@@ -248,8 +250,8 @@ class Transport:
                 return done
             except ResponseError as error:
                 self._met = True
-                # After a 503 nothing was accepted; what stands before the server says less with its 502 and 504.
-                again = error.status == 503 or (repeats and error.status in (502, 504))
+                # After a 503 of the server nothing was accepted; what stands before it says less with its own, 502 and 504.
+                again = error.status == 503 if error.is_named else repeats and error.status in (502, 503, 504)
                 if not again or time.monotonic() - began > PATIENCE:
                     raise
                 wait = error.retry_after if error.retry_after is not None else pause
@@ -302,24 +304,45 @@ class Transport:
         body: Any,
         hurries: bool,
     ) -> http.client.HTTPResponse:
+        url = connection.server.url
+        pulse = Pulse(connection.http, lambda: self._is_there(connection.server), FIRST_BYTE)
+        watches = not hurries and len(self._servers) > 1
         try:
-            try:
-                path = connection.server.base + target
-                connection.http.request(method, path, body, {**self._headers(), **headers})
-            except (BrokenPipeError, ConnectionResetError):
-                # Who refuses a body before its end answers, and hangs up.
-                pass
+            if connection.http.sock is None:
+                connection.http.connect()
             # The connection gives it up where it ends with the answer.
             sock = connection.http.sock
-            if hurries:
-                sock.settimeout(FIRST_BYTE)
-            answer = connection.http.getresponse()
+            sock.settimeout(TIMEOUT)
+            with pulse if watches else nullcontext():
+                try:
+                    path = connection.server.base + target
+                    connection.http.request(method, path, body, {**self._headers(), **headers})
+                except (BrokenPipeError, ConnectionResetError):
+                    # Who refuses a body before its end answers, and hangs up.
+                    pass
+                if hurries:
+                    sock.settimeout(FIRST_BYTE)
+                answer = connection.http.getresponse()
             if hurries and sock.fileno() != -1:
                 sock.settimeout(TIMEOUT)
             return answer
         except (OSError, http.client.HTTPException) as error:
             connection.http.close()
-            raise unreachable(connection.server.url, error) from error
+            if pulse.is_gone:
+                raise UnreachableError(f"cannot reach {url} (it answers nothing any more)") from error
+            raise unreachable(url, error) from error
+
+    def _is_there(self, server: _Server) -> bool:
+        """Whether a server answers at all, whatever it says."""
+        asked = self._connection_to(server)
+        try:
+            asked.request("GET", f"{server.base}/healthz", headers=self._headers())
+            asked.getresponse().read()
+            return True
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            asked.close()
 
     def _assert_done(self, answer: http.client.HTTPResponse, read: Callable[[], bytes]) -> None:
         if answer.status < 400:
@@ -345,12 +368,13 @@ class Transport:
 
     def _connect(self) -> _Connection:
         server = self._servers[0]
-        made: http.client.HTTPConnection
+        return _Connection(self._connection_to(server), server, time.monotonic())
+
+    def _connection_to(self, server: _Server) -> http.client.HTTPConnection:
+        """One that is not open yet, and waits no longer for that than for a first byte."""
         if server.url.startswith("https:"):
-            made = http.client.HTTPSConnection(server.host, server.port, timeout=TIMEOUT, context=self._tls)
-        else:
-            made = http.client.HTTPConnection(server.host, server.port, timeout=TIMEOUT)
-        return _Connection(made, server, time.monotonic())
+            return http.client.HTTPSConnection(server.host, server.port, timeout=FIRST_BYTE, context=self._tls)
+        return http.client.HTTPConnection(server.host, server.port, timeout=FIRST_BYTE)
 
     def _leave(self, server: _Server) -> None:
         """Asks the next one from now on, unless another thread does so already."""
@@ -416,7 +440,7 @@ def _broken_off(got: int, why: str) -> UnreachableError:
 
 def _words(error: BaseException) -> str:
     if isinstance(error, socket.timeout):
-        return f"no byte for {TIMEOUT:.0f} s"
+        return "it answers nothing"
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
 
 

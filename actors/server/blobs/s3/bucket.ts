@@ -105,6 +105,8 @@ export class Bucket {
     const command = new this.sdk.GetObjectCommand({
       ...{ ...this.#at(key), ResponseContentDisposition: disposition },
       ResponseContentType: 'application/octet-stream',
+      // Whoever wrote it past the server may have told the service otherwise, and browsers would unpack what is not packed.
+      ResponseContentEncoding: 'identity',
     });
     return getSignedUrl(this.client, command, { expiresIn: PRESIGNED });
   }

@@ -42,13 +42,18 @@ export class InputCache {
   readonly #eviction: Eviction;
   #hits = 0;
   #misses = 0;
+  /** How many are about to use an entry. */
+  readonly #wanted = new Map<string, number>();
   /** What this process found out about the entry with a stamp; under way where several ask at the same time. */
   readonly #checks = new Map<string, { stamp: string; isWhole: Promise<boolean> }>();
 
   constructor(options: CacheOptions) {
     this.#options = options;
     this.#entries = new Entries(options.folder);
-    this.#eviction = new Eviction(this.#entries, options, (key) => this.#checks.delete(key));
+    this.#eviction = new Eviction(this.#entries, options, {
+      isWanted: (key) => this.#wanted.has(key),
+      onRemove: (key) => this.#checks.delete(key),
+    });
   }
 
   /** What it has, and how often something was there that was asked for. */
@@ -79,6 +84,20 @@ export class InputCache {
    */
   async use(key: string, fill: (draft: string) => Promise<string>, signal: AbortSignal): Promise<Held> {
     await this.#entries.open();
+    this.#wanted.set(key, (this.#wanted.get(key) ?? 0) + 1);
+    try {
+      return await this.#taken(key, fill, signal);
+    } catch (error) {
+      this.#eviction.released();
+      throw error;
+    } finally {
+      const others = (this.#wanted.get(key) ?? 1) - 1;
+      if (others > 0) this.#wanted.set(key, others);
+      else this.#wanted.delete(key);
+    }
+  }
+
+  async #taken(key: string, fill: (draft: string) => Promise<string>, signal: AbortSignal): Promise<Held> {
     const lockFile = this.#entries.lock(key);
     for (let isFirst = true; ; isFirst = false) {
       const shared = await waitForLock(lockFile, 'shared', signal);

@@ -9,6 +9,13 @@ interface EvictionOptions {
   log: Logger;
 }
 
+/** What is told of entries. */
+interface Told {
+  /** Whether this process is about to use one, or fills it: between the two nobody holds its lock. */
+  isWanted(key: string): boolean;
+  onRemove(key: string): void;
+}
+
 /** What the folders, the mark and the lock of an entry take beside its data. */
 const OVERHEAD_BYTES = 16 * 1024;
 /** However small they are: each is looked at, and has a lock. */
@@ -20,7 +27,7 @@ const FEWER_ENTRIES = 9_000;
 export class Eviction {
   readonly #entries: Entries;
   readonly #options: EvictionOptions;
-  readonly #onRemove: (key: string) => void;
+  readonly #told: Told;
   /** Of entries that were looked at; an entry never changes. */
   readonly #bytes = new Map<string, number>();
   #pass: Promise<void> | null = null;
@@ -28,10 +35,10 @@ export class Eviction {
   /** Whether the last pass left more than it should, since it was in use. */
   #isOver = false;
 
-  constructor(entries: Entries, options: EvictionOptions, onRemove: (key: string) => void) {
+  constructor(entries: Entries, options: EvictionOptions, told: Told) {
     this.#entries = entries;
     this.#options = options;
-    this.#onRemove = onRemove;
+    this.#told = told;
   }
 
   /** Of the entries that the last pass has seen. */
@@ -118,10 +125,11 @@ export class Eviction {
   }
 
   async #remove(key: string): Promise<boolean> {
+    if (this.#told.isWanted(key)) return false;
     const isRemoved = await this.#alone(key, () => this.#entries.remove(key));
     if (isRemoved) {
       this.#bytes.delete(key);
-      this.#onRemove(key);
+      this.#told.onRemove(key);
     }
     return isRemoved;
   }
