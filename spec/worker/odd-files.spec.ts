@@ -136,6 +136,21 @@ describe('a task that leaves something else in the place of a file', () => {
     assert.deepEqual(roles, ['logs workspace', 'logs workspace', 'model']);
   });
 
+  it('fails by a fault of its own where it removes its directory, and its worker takes more', async (t) => {
+    const gone = 'cd /; rm -rf "$(dirname "$ws")"';
+    const { server, jobs, tasks } = await survives(t, [gone, `${gone}; exit 1`, gone, `${gone}; exit 3`]);
+    assert.deepEqual([...new Set(tasks.map(({ status }) => status))], ['failed']);
+    const events = await Promise.all(
+      jobs.map((id) => server.client.call('listJobEvents', { params: { id } })),
+    );
+    const failures = events.flat().filter(({ type }) => type === 'task_failed');
+    assert.deepEqual(
+      failures.map(({ data }) => data.fault),
+      Array(4).fill('task'),
+    );
+    assert.equal((await server.client.call('listWorkers'))[0]?.suspended, null);
+  });
+
   it('keeps its result where a file says that it is longer than any disk, and loses that file', async (t) => {
     const { server, jobs, tasks } = await survives(t, [
       `truncate -s 8T "$out/huge.bin"; echo n > "$out/notes"; ${GOOD}`,

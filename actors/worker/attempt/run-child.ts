@@ -137,5 +137,6 @@ async function ownFaultOf(
   const gone = await missingPart(shared.partsOf(library));
   if (gone !== null) return gone;
   if (directory.log.broken !== null) return ownError(directory.log.broken);
-  return probeDisk(directory.paths.root).then(() => null, ownError);
+  // Not in the attempt's directory, which the task may have removed.
+  return probeDisk(shared.settings.state).then(() => null, ownError);
 }
