@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { MARK } from '../../actors/server/blobs/shared-folder.ts';
 import type { Queries } from '../../actors/server/store/sql.ts';
 import { type Happening, History } from '../history/history.ts';
 import { compareCounts, type JobRow, Rows, type TaskRow } from '../history/rows.ts';
@@ -239,12 +240,12 @@ function blobFaults(path: string, { id, size_bytes, sha256 }: Row): string[] {
   }
 }
 
-/** Blobs that no artifact names. Only meaningful while nobody uploads. */
+/** Blobs that no artifact names, beside the mark that says whose they are. Only meaningful while nobody uploads. */
 export async function strayBlobs(state: string): Promise<string[]> {
   return lookInto(state, async (db) => {
     const named = new Set((await db.all<Row[]>('SELECT path FROM artifacts')).map(({ path }) => path));
     return readdirSync(join(state, 'objects'), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && entry.name !== MARK)
       .map((entry) => join(entry.parentPath, entry.name).slice(state.length + 1))
       .filter((path) => !named.has(path));
   });
