@@ -38,7 +38,7 @@ test(
     const { url: endpoint } = await moto();
     const { url: objects } = await newPrefix();
     const secret = { ...variablesOf(await emptyDatabase()), ...CREDENTIALS, AWS_ENDPOINT_URL_S3: endpoint };
-    const instead = { 's3://jq/production?path-style': objects, 'jq-server:8765': '' };
+    const instead = { 's3://lab-jq/production?path-style': objects, 'jq-server:8765': '' };
     const machine = new Machine(t, { folder, port, secrets: { 'jq-store': secret }, instead });
     const server = podOf('servers.yaml', 'Deployment');
     let pods: Running[] = [];
