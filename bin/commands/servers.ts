@@ -14,7 +14,7 @@ export class ServersCommand extends ClientCommand {
       One server leads. On a store in PostgreSQL others may stand by, one of which takes over when it is gone; any of them
       can be asked. Under \`since\` stands when a server began to lead, or to stand by; under \`epoch\` the number of the reign, each
       larger than the one before; under \`behind\` how many events there are by now that it had not seen when it last said that
-      it is there, under \`seen\` when that was. A \`silent\` one has said nothing for 5 s, and is forgotten after a minute.
+      it is there, under \`seen\` when that was. A \`silent\` one has said nothing for 5 s, or led before, and is forgotten after a minute.
     `,
     examples: [['List the servers', 'jqctl servers']],
   });

@@ -9,7 +9,10 @@ export const ServerView = Type.Object({
   place: Type.String({ description: 'machine and process, for people' }),
   address: Nullable(Type.String({ description: 'where clients and other servers reach it' })),
   version: Type.String(),
-  status: Words(SERVER_STATUSES, '`silent`: nothing was heard of it for 5 s; it is forgotten after a minute'),
+  status: Words(
+    SERVER_STATUSES,
+    '`silent`: nothing was heard of it for 5 s, or it led before; it is forgotten after a minute',
+  ),
   since: Type.Number({ description: 'when it began to lead, or to stand by' }),
   epoch: Nullable(
     Type.Integer({ description: 'of the one that leads, or led last; null in a state directory, too' }),

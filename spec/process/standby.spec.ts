@@ -137,6 +137,12 @@ describe('of two servers on one database', requires('postgresql'), () => {
     await until('events to be followed', () => idsIn(follower).length > 0);
     await first.server.kill();
     await second.server.announced('leading');
+    const { servers, last_event_id } = await client.call('listServers');
+    assert.deepEqual(
+      servers.map(({ status }) => status),
+      ['leading', 'silent'],
+    );
+    assert.equal(servers[0]?.event_id, last_event_id);
     await runs('after');
     const events = await client.call('listEvents', { query: { limit: 1000 } });
     const ids = events.map(({ id }) => id);

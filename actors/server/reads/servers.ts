@@ -6,14 +6,19 @@ const SILENT = 5;
 
 const LIST = `SELECT s.id, s.place, nullif(s.address, '') AS address, s.version,
     CASE WHEN extract(epoch FROM clock_timestamp()) - s.seen > ${SILENT} THEN 'silent'
+         WHEN s.id <> r.server AND EXISTS (SELECT 1 FROM past_reigns p WHERE p.server = s.id) THEN 'silent'
          WHEN s.id = r.server THEN 'leading' ELSE 'standing_by' END AS status,
     CASE WHEN s.id = r.server THEN r.since ELSE s.since END AS since,
     CASE WHEN s.id = r.server THEN r.epoch END AS epoch,
     s.seen AS last_seen_at, s.event AS event_id
   FROM servers s CROSS JOIN reign r ORDER BY (s.id = r.server) DESC, s.since, s.id`;
 
-/** The servers on a store of PostgreSQL; the one that leads writes its first row when it begins to. */
+/** The servers on a store of PostgreSQL, of which one that led before never stands by; the one that leads writes its first row when it begins to. */
 export async function serversOn(db: Queries): Promise<ServersView> {
   const last = await db.get<{ id: number }>('SELECT max(id) AS id FROM events');
-  return { servers: await db.all<ServerView[]>(LIST), last_event_id: last?.id ?? 0 };
+  const last_event_id = last?.id ?? 0;
+  const all = await db.all<ServerView[]>(LIST);
+  // What it said a second ago is not what it knows: it made the last one itself.
+  const servers = all.map((one) => (one.status === 'leading' ? { ...one, event_id: last_event_id } : one));
+  return { servers, last_event_id };
 }
