@@ -54,6 +54,15 @@ describe('unpacking an archive', () => {
     });
   }
 
+  it('counts the folders that only the files in them name', async (t) => {
+    const deep = (n: number) => `${n}/${Array(10).fill('d').join('/')}/f`;
+    const archive = rawZip([0, 1].map((n) => ({ name: deep(n) })));
+    await unpack(t, archive, { entries: 24 });
+    const refused = (fault: Error) =>
+      fault instanceof InputError && /more than 23 files and folders/.test(fault.message);
+    await assert.rejects(unpack(t, archive, { entries: 23 }), refused);
+  });
+
   it('closes the archive that it refused', async (t) => {
     const open = async () => (await readdir('/proc/self/fd')).length;
     const bad = [rawZip([{ name: 'a' }, { name: '../evil' }]), rawZip([{ name: 'a' }, { name: 'b' }])];

@@ -24,6 +24,11 @@ export class NameLedger {
     this.#platform = platform;
   }
 
+  /** Files and folders so far. */
+  get size(): number {
+    return this.#kinds.size;
+  }
+
   /**
    * The place of an entry; null for one to pass over.
    * @throws InputError, or `WorkerError` for a name that other systems can hold

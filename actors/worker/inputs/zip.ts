@@ -11,7 +11,7 @@ import { NameLedger } from './zip-names.ts';
 
 /** What an archive may become. Bytes are counted as they are written, whatever the archive declares. */
 export interface ZipLimits {
-  /** Files and folders; one with more is refused before anything of it is read. */
+  /** Files and folders; an archive with more entries is refused before anything of it is read. */
   entries: number;
   totalBytes: number;
   /** Written bytes per byte of the archive. Text tables reach 20; beyond 200 it is a bomb. */
@@ -52,6 +52,7 @@ export async function unzip(
     for await (const entry of zip.eachEntry()) {
       signal?.throwIfAborted();
       const found = names.claim(entry);
+      budget.assertNames(names.size);
       if (found === null) continue;
       const path = join(target, found.name);
       if (found.folder) await mkdir(path, { recursive: true });
@@ -111,6 +112,12 @@ class Budget {
   expectEntries(count: number): void {
     if (count <= this.#limits.entries) return;
     throw new InputError(`it has ${count} entries; ${this.#limits.entries} are allowed`);
+  }
+
+  /** Folders that no entry names, but the files in them, are made too. */
+  assertNames(count: number): void {
+    if (count <= this.#limits.entries) return;
+    throw new InputError(`it makes more than ${this.#limits.entries} files and folders`);
   }
 
   takeBytes(count: number): InputError | null {
