@@ -82,7 +82,7 @@ for (const driver of drivers) {
       const ranked = (await cluster.job(id)).aggregate.ranking.map((entry) => entry.task_id);
       await cluster.stop();
       // Runs of those that come with a look, of those that a page holds, and of those that are left for later.
-      const lengths = [0, 10, 1950, 2050, 30_000, 40_000, 10, 10, 500_000];
+      const lengths = [0, 10, 1000, 1050, 30_000, 40_000, 10, 10, 500_000];
       const texts = lengths.map((length) => 'é'.repeat(length));
       const changes = texts.map((x, k): [string, ...string[]] => [
         `UPDATE tasks SET result = ?, error = ? WHERE (seq / 2) % ${lengths.length} = ${k}`,

@@ -13,7 +13,7 @@ import type { Plan, RowHead } from './pages.ts';
  */
 
 /** Bytes above which a column makes its row one that is not small. */
-const SMALL = 4096;
+const SMALL = 2048;
 
 const LATER_ROW = new RegExp(`${LATER}(\\d+):(\\d+)`, 'g');
 

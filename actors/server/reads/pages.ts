@@ -8,7 +8,9 @@ import { LATER } from './json-text.ts';
  */
 export const PAGE_BYTES = 256 * 1024;
 /** Rows that are looked at together at most, and first of all. */
-const PAGE_ROWS = { most: 1000, first: 250 };
+const PAGE_ROWS = { most: 2000, first: 250 };
+/** Bytes that small rows should have together: each statement more is a wait for its thread. */
+const TOGETHER = 2 * PAGE_BYTES;
 
 /** A row that belongs to an answer, before it is read: what a page of it will take, in bytes. */
 export interface RowHead {
@@ -82,7 +84,7 @@ export async function* inPages<Head extends RowHead>(listing: Listing<Head>): As
 /** How many rows to look at behind some: as many as make a page if they are like these. */
 function rowsBehind({ count, text }: Plan<RowHead>): number {
   if (!text?.length) return PAGE_ROWS.most;
-  return Math.max(1, Math.min(PAGE_ROWS.most, Math.floor((PAGE_BYTES * count) / text.length)));
+  return Math.max(1, Math.min(PAGE_ROWS.most, Math.floor((TOGETHER * count) / text.length)));
 }
 
 /** The parts of which a plan consists: texts that have come with it, and rows between them that have not. */
