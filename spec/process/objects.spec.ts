@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,6 +67,21 @@ describe('an artifact whose bytes are damaged on the disk of the server', () => 
       assert.deepEqual(await second.download(artifact_id), bytes);
     });
   }
+});
+
+describe('an artifact in whose place a pipe lies', () => {
+  it('is told to be lost at once, until it is uploaded again', async (t) => {
+    const state = await temporaryDirectory(t);
+    const bytes = randomBytes(1000);
+    const path = join(state, objectPath(createHash('sha256').update(bytes).digest('hex')));
+    const { upload, download } = await serve(t, { state });
+    const { artifact_id } = await upload(bytes);
+    rmSync(path);
+    execFileSync('mkfifo', [path]);
+    assert.equal(await download(artifact_id), '410 artifact_lost');
+    assert.equal((await upload(bytes)).status, 200);
+    assert.deepEqual(await download(artifact_id), bytes);
+  });
 });
 
 describe('a disk with less room than --reserve-mb', () => {

@@ -63,6 +63,14 @@ describe('unpacking an archive', () => {
     await assert.rejects(unpack(t, archive, { entries: 23 }), refused);
   });
 
+  it('refuses one that has more entries than its end tells of, as writers without zip64 make them', async (t) => {
+    const archive = rawZip([{ name: 'a' }, { name: 'b' }]);
+    archive.writeUInt16LE(1, archive.length - 12);
+    const refused = (fault: Error) =>
+      fault instanceof InputError && /more entries than the 1 /.test(fault.message);
+    await assert.rejects(unpack(t, archive), refused);
+  });
+
   it('closes the archive that it refused', async (t) => {
     const open = async () => (await readdir('/proc/self/fd')).length;
     const bad = [rawZip([{ name: 'a' }, { name: '../evil' }]), rawZip([{ name: 'a' }, { name: 'b' }])];

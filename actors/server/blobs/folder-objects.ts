@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -6,7 +5,7 @@ import type { Listed, ObjectBytes, ObjectDriver, SetAside } from './driver.ts';
 import { DurableMoves, syncFolder } from './durable.ts';
 import { COMING, damagedPath, isHash, objectPath } from './paths.ts';
 import { MARK } from './shared-folder.ts';
-import { CHUNK, hashOf } from './verify.ts';
+import { hashOf, piecesOf } from './verify.ts';
 
 /**
  * Objects as files of a state directory: `objects/aa/bb/<sha256>`. Those that lie in their place before an artifact
@@ -70,7 +69,7 @@ export class FolderObjects implements ObjectDriver {
   }
 
   read(sha256: string, start: number, end: number): Readable {
-    return createReadStream(this.#path(sha256), { start, end, highWaterMark: CHUNK });
+    return piecesOf(this.#path(sha256), { start, end });
   }
 
   async addressOf(): Promise<null> {

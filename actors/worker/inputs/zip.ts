@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -58,10 +58,33 @@ export async function unzip(
       if (found.folder) await mkdir(path, { recursive: true });
       else await writeEntry(zip, entry, path, budget, signal);
     }
+    await refuseMore(archive, zip);
   } catch (error) {
     throw judged(error, what);
   } finally {
     zip?.close();
+  }
+}
+
+/** What stands before each entry of the list at an archive's end (APPNOTE.TXT 4.3.12). */
+const ENTRY_SIGNATURE = 0x02014b50;
+
+/**
+ * Writers that do not know zip64 count to 65,535 and begin anew: what follows the last entry that was counted tells.
+ * @throws InputError where that is another entry
+ */
+async function refuseMore(archive: string, zip: ZipFile): Promise<void> {
+  // yauzl keeps there how far it has read; it tells nobody else where the list is.
+  const { readEntryCursor: end } = zip as ZipFile & { readEntryCursor: number };
+  const file = await open(archive);
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(4), 0, 4, end);
+    if (bytesRead < 4 || buffer.readUInt32LE() !== ENTRY_SIGNATURE) return;
+    throw new InputError(
+      `it has more entries than the ${zip.entryCount} that its end tells of; pack it with zip64`,
+    );
+  } finally {
+    await file.close();
   }
 }
 
