@@ -57,7 +57,7 @@ describe('the bundle that the programs start from', () => {
   it('is made by an installation, once', async (t) => {
     const home = await installation(t);
     const first = await runIn(home, 'bin/start/install.js');
-    assert.deepEqual(first, { stdout: '', stderr: '', code: 0 });
+    assert.deepEqual(first, { stdout: '', stderr: '', code: 0, signal: null });
     const made = await currentOf(home);
     assert.equal((await runIn(home, 'bin/start/install.js')).code, 0);
     isHelp(await help(home));

@@ -77,12 +77,12 @@ for (const driver of drivers) {
   );
 }
 
-/** Every table, with its columns. */
+/** Every table, with its columns, but what only one driver has: indexes of a kind, several servers, and orders that stand apart. */
 const ALL: Record<Driver['name'], string> = {
   sqlite: `SELECT m.name AS relation, c.name AS member FROM sqlite_master m JOIN pragma_table_info(m.name) c
     WHERE m.type = 'table' AND m.name NOT GLOB 'sqlite_*' AND m.name NOT GLOB 'job_names*' ORDER BY 1, 2`,
   postgresql: `SELECT table_name::text AS relation, column_name::text AS member FROM information_schema.columns
-    WHERE table_schema = current_schema() AND is_generated = 'NEVER' AND table_name NOT IN ('reign', 'past_reigns', 'leader', 'servers', 'store_id', 'schema_version') ORDER BY 1, 2`,
+    WHERE table_schema = current_schema() AND is_generated = 'NEVER' AND table_name NOT IN ('reign', 'past_reigns', 'leader', 'servers', 'store_id', 'schema_version', 'job_places') ORDER BY 1, 2`,
 };
 
 test(
