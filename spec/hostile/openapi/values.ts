@@ -77,8 +77,8 @@ export function valuesOf(document: ApiDocument, schema: Schema, depth = 0): fc.A
 }
 
 function texts({ pattern, minLength = 0, maxLength }: Bounds & { pattern?: string }): fc.Arbitrary<string> {
-  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern, 'u'));
-  return text.filter((t) => [...t].length >= minLength && t.length <= (maxLength ?? Number.MAX_VALUE));
+  const formed = pattern === undefined ? text : fc.stringMatching(new RegExp(pattern, 'u'));
+  return formed.filter((t) => [...t].length >= minLength && t.length <= (maxLength ?? Number.MAX_VALUE));
 }
 
 function integers({ minimum, maximum }: Bounds): fc.Arbitrary<number> {
