@@ -182,13 +182,16 @@ describe('the documents', () => {
     assert.equal(list.match(/, replaced by \d+ +\|$/gm)?.length, replaced.length);
   });
 
-  test('number each decision once, and say when to look at it again', () => {
+  test('number each decision once, and say why, what, what was measured, and when to look at it again', () => {
     const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md');
     const numbers = names.map((name) => /^(\d{4})-[\w-]+\.md$/.exec(name)?.[1]);
     assert.ok(!numbers.includes(undefined), 'a decision is called 0000-what-it-is-about.md');
     assert.equal(new Set(numbers).size, numbers.length);
-    for (const name of names)
-      assert.match(read(`docs/decisions/${name}`), /^\*\*Look at it again\*\* /m, name);
+    for (const name of names) {
+      const text = read(`docs/decisions/${name}`);
+      for (const lead of ['Context.', 'Decision.', 'Measured', 'Look at it again'])
+        assert.ok(text.includes(`\n**${lead}`), `${name} has no ${lead}`);
+    }
   });
 });
 
