@@ -5,6 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
+import { inTime } from '../support/in-time.ts';
 import { JOB } from '../support/job.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
@@ -78,7 +79,7 @@ describe('an artifact in whose place a pipe lies', () => {
     const { artifact_id } = await upload(bytes);
     rmSync(path);
     execFileSync('mkfifo', [path]);
-    assert.equal(await download(artifact_id), '410 artifact_lost');
+    assert.equal(await inTime('an answer', download(artifact_id), 20), '410 artifact_lost');
     assert.equal((await upload(bytes)).status, 200);
     assert.deepEqual(await download(artifact_id), bytes);
   });
