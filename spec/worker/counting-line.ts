@@ -6,6 +6,8 @@ import { atEnd } from './folder.ts';
 /** A line to a server that counts what goes over it, and may hold back or change an answer. */
 export class CountingLine {
   readonly seen: string[] = [];
+  /** Answers that went out whole, and what broke off, in their order. */
+  readonly ended: string[] = [];
   /** Sees each answer before it goes on; it may take it upon itself, and says so by `true`. */
   meet: (line: string, answer: IncomingMessage, outgoing: ServerResponse) => boolean | Promise<boolean> =
     () => false;
@@ -28,9 +30,19 @@ export class CountingLine {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** How often an artifact was downloaded, or asked for by another method. */
+  /** How often an artifact was asked for. */
   count(artifactId: string, method = 'GET'): number {
     return this.seen.filter((line) => line === `${method} /v1/artifacts/${artifactId}`).length;
+  }
+
+  /** How often it was given: what breaks off on the way is asked for again. */
+  given(artifactId: string): number {
+    return this.ended.filter((line) => line === `200 GET /v1/artifacts/${artifactId}`).length;
+  }
+
+  /** What a failed assertion shows. */
+  get story(): string {
+    return [...this.seen, 'ended:', ...this.ended].join('\n');
   }
 
   #pass(incoming: IncomingMessage, outgoing: ServerResponse): void {
@@ -42,8 +54,14 @@ export class CountingLine {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });
-    passed.on('error', () => outgoing.destroy());
-    outgoing.on('close', () => passed.destroy());
+    passed.on('error', (error: NodeJS.ErrnoException) => {
+      this.ended.push(`${error.code} ${line}`);
+      outgoing.destroy();
+    });
+    outgoing.on('close', () => {
+      this.ended.push(`${outgoing.writableFinished ? outgoing.statusCode : 'broken off'} ${line}`);
+      passed.destroy();
+    });
     incoming.pipe(passed);
   }
 }

@@ -75,7 +75,7 @@ describe('an artifact that many tasks name', () => {
     assert.ok(paths.every((path) => basename(path) === 'corn'));
     const asked = line.count(id, 'HEAD');
     await several(server, 4, artifact(id));
-    assert.deepEqual([line.count(id), line.count(id, 'HEAD')], [1, asked]);
+    assert.deepEqual([line.given(id), line.count(id, 'HEAD')], [1, asked], line.story);
     assert.deepEqual(await keptIn(join(worker.state, 'cache')), [`${sha256(zipped('corn'))}-zip`]);
   });
 
@@ -95,7 +95,7 @@ describe('an artifact that many tasks name', () => {
     for (const mark of marks) await pidIn(mark);
     await writeFile(go, '');
     await several(server, 4, artifact(id));
-    assert.equal(line.count(id), 1);
+    assert.equal(line.given(id), 1, line.story);
   });
 
   it('may be a pipeline or a bundle: each task finds it under the name of its own artifact', async (t) => {
@@ -114,11 +114,11 @@ describe('an artifact that many tasks name', () => {
     }
     const both = ['pipeline-one.json', 'pipeline-two.yaml'];
     assert.deepEqual(names, [...both, ...both]);
-    assert.deepEqual(pipelines.map((id) => line.count(id)).sort(), [0, 1], 'equal bytes are one entry');
+    assert.deepEqual(pipelines.map((id) => line.given(id)).sort(), [0, 1], 'equal bytes are one entry');
     const entry = { kind: 'python_entrypoint', entrypoint: 'm:f', bundle_artifact_id: bundle };
     for (const task of await several(server, 2, { pipeline: entry }))
       assert.equal(basename(specOf(task).pipeline.sys_path[0]), 'bundle');
-    assert.equal(line.count(bundle), 1);
+    assert.equal(line.given(bundle), 1, line.story);
   });
 
   it('is the same as a dataset of the catalog with its bytes; each keeps the name that it has there', async (t) => {
@@ -132,7 +132,7 @@ describe('an artifact that many tasks name', () => {
     const [shared] = await several(server, 1, { dataset: { kind: 'catalog', catalog_id: 'rye' } });
     const names = [mine, shared].map((task) => basename(specOf(task as TaskView).dataset.path));
     assert.deepEqual(names, ['dataset', 'rye']);
-    assert.deepEqual([line.count(id), catalog.count('rye.zip')], [1, 0]);
+    assert.deepEqual([line.given(id), catalog.count('rye.zip')], [1, 0], line.story);
   });
 
   it('is fetched for each task where nothing may be kept, or where the server does not give its hash', async (t) => {
@@ -152,10 +152,10 @@ describe('an artifact that many tasks name', () => {
       return request.startsWith('HEAD ');
     };
     const modest = await startTestWorker(t, line);
-    const before = line.count(id);
+    const before = line.given(id);
     for (const task of await several(server, 2, artifact(id)))
       assert.equal(basename(specOf(task).dataset.path), 'corn');
-    assert.equal(line.count(id), before + 2);
+    assert.equal(line.given(id), before + 2, line.story);
     assert.deepEqual(await keptIn(join(modest.state, 'cache')), []);
   });
 
@@ -191,7 +191,7 @@ printf more > "$data/more.csv"; ln -s / "$data/link"`;
       const tasks = await several(server, 3, artifact(id));
       assert.deepEqual([...new Set(tasks.map((task) => extra(task).seen))], ['corntrain.csv ']);
     }
-    assert.equal(line.count(id), 1);
+    assert.equal(line.given(id), 1, line.story);
   });
 
   // Whoever may write to what is read only: the superuser, or a program that changes modes first.
