@@ -62,12 +62,12 @@ function takeCondition(turn: Turn, worker: WorkerCell, reason: string | null, le
  * @returns what it must stop: for its job, for its timeout, or because it does not hold it at that attempt
  */
 function goThrough(turn: Turn, worker: WorkerCell, active: readonly ActiveTask[]): string[] {
-  // It may list far more than it holds; what is looked up is what it holds.
-  const held = new Map([...worker.held].map((task) => [task.id, task]));
+  const { tasks } = turn.core.directory;
   const toStop: string[] = [];
   for (const { task_id, attempt, stopping } of active) {
-    const task = held.get(task_id);
-    const holds = task !== undefined && task.row.attempt === attempt;
+    // What is held is in memory; it may list more.
+    const task = tasks.get(task_id);
+    const holds = task !== undefined && worker.held.has(task) && task.row.attempt === attempt;
     if (holds) renew(turn, task);
     if (!stopping && (!holds || task.row.state === 'stopping')) toStop.push(task_id);
   }

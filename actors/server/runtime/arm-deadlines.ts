@@ -2,8 +2,8 @@ import type { Core, DeadlineKey } from '../core.ts';
 import { type AnyCell, TaskCell, WorkerCell } from './actor-cell.ts';
 
 /**
- * The deadlines of these cells are set as their soft state says. That is the truth: what is set here only wakes
- * the supervisor, which then looks at them.
+ * The deadlines of these cells are set as their soft state says, before it is settled. That is the truth: what is set
+ * here only wakes the supervisor, which then looks at them.
  * @param delay seconds before which none comes due
  */
 export function followDeadlines(
@@ -13,17 +13,27 @@ export function followDeadlines(
 ): void {
   const earliest = (now: number) => (delay === null ? Number.NEGATIVE_INFINITY : now + delay);
   const [heard, passed] = [earliest(hearing.monotonic()), earliest(clock.monotonic())];
-  const follow = (key: DeadlineKey, at: number | null) =>
-    at === null ? deadlines.delete(key) : deadlines.set(key, Math.max(at, heard));
+  const follow = (
+    kind: 'lease' | 'timeout' | 'silence' | 'stale',
+    id: string,
+    at: number | null,
+    before: number | null,
+  ) => {
+    if (at !== null) deadlines.set(`${kind}:${id}`, Math.max(at, heard));
+    else if (before !== null) deadlines.delete(`${kind}:${id}`);
+  };
   for (const cell of cells) {
+    const { id } = cell;
     if (cell instanceof TaskCell) {
-      follow(`lease:${cell.id}`, cell.soft.leaseEndsAt);
-      follow(`timeout:${cell.id}`, cell.soft.timesOutAt);
+      const { soft, settledSoft: before } = cell;
+      follow('lease', id, soft.leaseEndsAt, before.leaseEndsAt);
+      follow('timeout', id, soft.timesOutAt, before.timesOutAt);
     } else if (cell instanceof WorkerCell) {
-      follow(`silence:${cell.id}`, cell.soft.deadAt);
-      follow(`stale:${cell.id}`, cell.soft.staleAt);
-      const { takesBackAt } = cell.soft;
-      if (takesBackAt !== null) waits.set(`drain:${cell.id}`, Math.max(takesBackAt, passed));
+      const { soft, settledSoft: before } = cell;
+      follow('silence', id, soft.deadAt, before.deadAt);
+      follow('stale', id, soft.staleAt, before.staleAt);
+      const { takesBackAt } = soft;
+      if (takesBackAt !== null) waits.set(`drain:${id}`, Math.max(takesBackAt, passed));
     }
   }
 }

@@ -253,6 +253,7 @@ export class Turn implements CellJournal {
   /** It is durable, or had nothing to write: it can no longer be undone. */
   accept(): void {
     const { core } = this;
+    followDeadlines(core, this.#touched);
     for (const cells of [this.jobs, this.tasks, this.workers, this.#touched])
       for (const cell of cells) cell.accept();
     if (!this.isEmpty) {
@@ -260,7 +261,6 @@ export class Turn implements CellJournal {
       core.directory.unwritten.clear();
     }
     core.queue.gates.settle();
-    followDeadlines(core, this.#touched);
     for (const [worker, revoked] of this.mustStop)
       core.longPolls.answerStop(worker.id, [...new Set([...worker.toStop, ...revoked])]);
   }
