@@ -56,7 +56,7 @@ export const ERRORS: Readonly<Record<ErrorCode, { status: number; when: string }
   store_unavailable: { status: 503, when: 'the store cannot commit; nothing was accepted' },
   objects_unavailable: {
     status: 503,
-    when: 'the object store (--objects) cannot be used just now, so that artifacts are neither taken nor given; all else goes on',
+    when: 'the disk of the artifacts, or the object store (--objects), cannot be used just now, so that artifacts are neither taken nor given; all else goes on',
   },
   standing_by: {
     status: 503,

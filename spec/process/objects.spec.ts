@@ -1,14 +1,25 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { objectPath } from '../../actors/server/blobs/paths.ts';
 import { inTime } from '../support/in-time.ts';
 import { JOB } from '../support/job.ts';
+import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
+import { smallDisk } from '../worker/small-disk.ts';
 
 /** A server process and what a client does with it. */
 async function serve(t: TestContext, options: ServerProgramOptions) {
@@ -70,19 +81,86 @@ describe('an artifact whose bytes are damaged on the disk of the server', () => 
   }
 });
 
-describe('an artifact in whose place a pipe lies', () => {
-  it('is told to be lost at once, until it is uploaded again', async (t) => {
+describe('an artifact in whose place something else lies', () => {
+  /** Makes it there. The second one makes it where something of the kind was put aside before. */
+  const kinds: Record<string, (path: string) => void> = {
+    'a pipe': (path) => execFileSync('mkfifo', [path]),
+    'an empty folder': (path) => mkdirSync(path),
+    'a folder with something in it': (path) => {
+      mkdirSync(path);
+      writeFileSync(join(path, 'of somebody'), 'kept');
+    },
+    'a link to nothing': (path) => symlinkSync('nothing', path),
+    'a link to itself': (path) => symlinkSync(path, path),
+  };
+
+  it('is told to be lost at once, and comes back with its bytes, whoever asks first', async (t) => {
     const state = await temporaryDirectory(t);
+    const { server, upload, download } = await serve(t, { state });
+    // As many as a folder says that it has.
+    const { size } = statSync(state);
+    for (const [kind, make] of Object.entries(kinds)) {
+      const bytes = randomBytes(size);
+      const path = join(state, objectPath(createHash('sha256').update(bytes).digest('hex')));
+      const { artifact_id } = await upload(bytes);
+      for (const isUploadedFirst of [false, true, false]) {
+        rmSync(path);
+        make(path);
+        if (!isUploadedFirst)
+          assert.equal(await inTime('an answer', download(artifact_id), 20), '410 artifact_lost', kind);
+        const { status, code } = await upload(bytes);
+        assert.deepEqual([status, code], [200, undefined], kind);
+        assert.deepEqual(await download(artifact_id), bytes, kind);
+      }
+      const left = readdirSync(dirname(path)).filter((name) => name !== basename(path));
+      const kept = left.map((name) => readFileSync(join(dirname(path), name, 'of somebody'), 'utf8'));
+      const isFull = kind === 'a folder with something in it';
+      assert.deepEqual(kept, isFull ? ['kept', 'kept', 'kept'] : [], 'what is not the server’s stays');
+    }
+    assert.doesNotMatch(server.stderr, /internal fault/);
+  });
+});
+
+describe('a disk of artifacts that cannot be used', () => {
+  it('is told so, with what its owner has to mend in the log, and is used again once that is done', async (t) => {
+    const state = await temporaryDirectory(t);
+    const { server, upload, download } = await serve(t, { state });
     const bytes = randomBytes(1000);
-    const path = join(state, objectPath(createHash('sha256').update(bytes).digest('hex')));
-    const { upload, download } = await serve(t, { state });
     const { artifact_id } = await upload(bytes);
-    rmSync(path);
-    execFileSync('mkfifo', [path]);
-    assert.equal(await inTime('an answer', download(artifact_id), 20), '410 artifact_lost');
+    const objects = join(state, 'objects');
+    renameSync(objects, `${objects}.away`);
+    writeFileSync(objects, 'a file in the place of the folder');
+    const refused = await upload(bytes);
+    assert.deepEqual([refused.status, refused.code], [503, 'objects_unavailable']);
+    assert.match(server.stderr, /the disk of the artifacts cannot be used/);
+    assert.ok(server.stderr.includes(objects), 'which file it is');
+    rmSync(objects);
+    renameSync(`${objects}.away`, objects);
     assert.equal((await upload(bytes)).status, 200);
     assert.deepEqual(await download(artifact_id), bytes);
   });
+
+  it(
+    'refuses what it is to take, and gives what it has, where it was mounted for reading only',
+    requires('small disk'),
+    async (t) => {
+      const disk = smallDisk(t, 16);
+      const [state, objects] = [await temporaryDirectory(t), join(disk.path, 'objects')];
+      mkdirSync(objects);
+      symlinkSync(objects, join(state, 'objects'));
+      const { upload, download } = await serve(t, { state });
+      const [old, fresh] = [randomBytes(1000), randomBytes(1000)];
+      const { artifact_id } = await upload(old);
+      const mount = (how: string) => execFileSync('mount', ['-o', `remount,${how}`, disk.path]);
+      mount('ro');
+      const refused = await upload(fresh);
+      assert.deepEqual([refused.status, refused.code], [503, 'objects_unavailable']);
+      assert.deepEqual(await download(artifact_id), old);
+      mount('rw');
+      const taken = await upload(fresh);
+      assert.deepEqual(await download(taken.artifact_id), fresh);
+    },
+  );
 });
 
 describe('a disk with less room than --reserve-mb', () => {

@@ -11,7 +11,8 @@ import { Claims } from './claims.ts';
 import { DiskSpace, freeBytes } from './disk-space.ts';
 import type { ObjectBytes, ObjectDriver } from './driver.ts';
 import { isHash } from './paths.ts';
-import { assertSize, toClusterError, Upload } from './upload.ts';
+import { toClusterError } from './to-cluster-error.ts';
+import { assertSize, Upload } from './upload.ts';
 import { CHUNK, DamagedBytesError, verified } from './verify.ts';
 
 export interface BlobOptions {
@@ -73,22 +74,25 @@ export class BlobStore implements Blobs {
   }
 
   async create(expected = 0): Promise<BlobWriter> {
-    const space = await this.#space.reserve(Math.min(expected, this.#options.maxBytes));
+    const reserved = this.#space.reserve(Math.min(expected, this.#options.maxBytes));
+    const space = await reserved.catch(this.#tell);
     const path = join(this.#uploads, randomUUID());
     const { maxBytes, driver } = this.#options;
     try {
       const file = await open(path, 'wx');
-      return new Upload({ path, file, space, maxBytes, driver, claims: this.#claims });
+      const [claims, tell] = [this.#claims, this.#tell];
+      const clear = (bytes: ObjectBytes) => this.#quarantine(bytes);
+      return new Upload({ path, file, space, maxBytes, driver, claims, clear, tell });
     } catch (error) {
       space.release();
-      throw toClusterError(error);
+      return this.#tell(error);
     }
   }
 
   async place(bytes: Uint8Array): Promise<PlacedBytes> {
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const size_bytes = bytes.byteLength;
-    if (await this.#claims.adopt(sha256, () => this.#driver.holds(sha256, bytes))) {
+    if (await this.#claims.adopt(sha256, () => this.#driver.holds(sha256, bytes)).catch(this.#tell)) {
       return { sha256, size_bytes, release: () => this.#claims.release(sha256, false) };
     }
     const upload = await this.create(size_bytes);
@@ -112,7 +116,7 @@ export class BlobStore implements Blobs {
   }
 
   async assertWhole(bytes: StoredBytes): Promise<void> {
-    const size = await this.#driver.size(bytes.sha256);
+    const size = await this.#driver.size(bytes.sha256).catch(this.#tell);
     if (size === bytes.size_bytes) return;
     if (this.#options.readsOnly) throw new LeaderOnly();
     if (size !== null) await this.#quarantine(bytes);
@@ -168,7 +172,7 @@ export class BlobStore implements Blobs {
       yield* pieces;
     } catch (error) {
       const loss = error instanceof DamagedBytesError ? 'damaged' : this.#driver.lossOf(error);
-      if (loss === null) throw error;
+      if (loss === null) this.#tell(error);
       if (this.#options.readsOnly) throw new LeaderOnly();
       if (loss === 'damaged' && !(await this.#quarantine(bytes))) throw error;
       throw await this.#lost(bytes);
@@ -179,7 +183,7 @@ export class BlobStore implements Blobs {
    * Puts the bytes of an object aside, unless a second look finds them good: they may have been replaced since, or
    * read wrongly. Whether they are gone then.
    */
-  #quarantine({ sha256 }: StoredBytes): Promise<boolean> {
+  #quarantine({ sha256 }: ObjectBytes): Promise<boolean> {
     return this.#claims.alone(sha256, async () => {
       const outcome = await this.#driver.setAside(sha256);
       if (outcome === 'whole') return false;
@@ -191,6 +195,14 @@ export class BlobStore implements Blobs {
       return true;
     });
   }
+
+  /** Throws a fault of the disk as clients see it; what it was, and of which file, is for the log. */
+  readonly #tell = (error: unknown): never => {
+    const told = toClusterError(error);
+    if (told !== error && told instanceof ClusterError && told.code === 'objects_unavailable')
+      this.#options.log.error({ err: error }, 'the disk of the artifacts cannot be used');
+    throw told;
+  };
 
   async #lost({ id, sha256 }: StoredBytes): Promise<ClusterError> {
     const what = (await this.#driver.isSetAside(sha256)) ? 'were damaged' : 'are missing';

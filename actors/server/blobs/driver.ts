@@ -78,7 +78,7 @@ export interface ObjectDriver {
 
   /** Whether bytes lie there that are these, as far as the place can tell without giving them. */
   isWhole(bytes: ObjectBytes): Promise<boolean>;
-  /** How many bytes lie there; null where nothing does. */
+  /** How many bytes lie there; null where nothing does, less than none where what lies there is no file. */
   size(sha256: string): Promise<number | null>;
   /** Bytes `start` to `end`, both included. */
   read(sha256: string, start: number, end: number): Readable;

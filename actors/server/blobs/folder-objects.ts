@@ -1,4 +1,16 @@
-import { type FileHandle, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Listed, ObjectBytes, ObjectDriver, SetAside } from './driver.ts';
@@ -10,7 +22,8 @@ import { hashOf, piecesOf } from './verify.ts';
 /**
  * Objects as files of a state directory: `objects/aa/bb/<sha256>`. Those that lie in their place before an artifact
  * names them have a mark, an empty file `uploads/<sha256>`, so that they are found and removed should the server die in
- * between. Bytes that were found damaged are put aside as `<sha256>.damaged`.
+ * between. Bytes that were found damaged are put aside as `<sha256>.damaged`, and so is whatever else lies in their place,
+ * such as a folder; one that holds something is never removed, since nothing of it is the server's.
  */
 export class FolderObjects implements ObjectDriver {
   readonly where = 'on the disk of the server';
@@ -52,7 +65,7 @@ export class FolderObjects implements ObjectDriver {
   /** These take the place of equal bytes: they were hashed just now, and what lies there may have been damaged since. */
   async place(path: string, { sha256 }: ObjectBytes): Promise<void> {
     await this.#moves.move(path, this.#path(sha256), this.#root);
-    await rm(this.#aside(sha256), { force: true });
+    await removeOne(this.#aside(sha256));
   }
 
   async holds(sha256: string, bytes: Uint8Array): Promise<boolean> {
@@ -65,7 +78,9 @@ export class FolderObjects implements ObjectDriver {
   }
 
   async size(sha256: string): Promise<number | null> {
-    return (await stat(this.#path(sha256)).catch(notThere))?.size ?? null;
+    const found = await stat(this.#path(sha256)).catch(notThere);
+    if (found === null) return null;
+    return found !== 'unusable' && found.isFile() ? found.size : NO_FILE;
   }
 
   read(sha256: string, start: number, end: number): Readable {
@@ -83,7 +98,7 @@ export class FolderObjects implements ObjectDriver {
   lossOf(error: unknown): 'missing' | 'damaged' | null {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return 'missing';
-    return code === 'EIO' ? 'damaged' : null;
+    return code === 'EIO' || IN_THE_WAY.has(code ?? '') ? 'damaged' : null;
   }
 
   hash(sha256: string, onBytes?: (bytes: number) => void): Promise<string> {
@@ -97,22 +112,27 @@ export class FolderObjects implements ObjectDriver {
     );
     if (found === sha256) return 'whole';
     if (found === 'ENOENT') return 'gone';
-    const aside = this.#aside(sha256);
-    await rename(this.#path(sha256), aside);
+    let aside = this.#aside(sha256);
+    await rename(this.#path(sha256), aside).catch(() => {
+      // What was put aside before may be a folder that stays.
+      aside = `${aside}.${randomUUID()}`;
+      return rename(this.#path(sha256), aside);
+    });
     await syncFolder(dirname(aside));
     return { found, aside };
   }
 
   async isSetAside(sha256: string): Promise<boolean> {
-    return (await stat(this.#aside(sha256)).catch(notThere)) !== null;
+    return (await lstat(this.#aside(sha256)).catch(notThere)) !== null;
   }
 
   async remove(sha256: string): Promise<number | null> {
     const found = await Promise.all(
       [this.#path(sha256), this.#aside(sha256)].map(async (path) => {
-        const size = (await stat(path).catch(() => null))?.size;
-        if (size !== undefined) await rm(path, { force: true });
-        return size;
+        const found = await stat(path).catch(() => lstat(path).catch(() => null));
+        if (found === null) return undefined;
+        await removeOne(path);
+        return found.isFile() ? found.size : 0;
       }),
     );
     const sizes = found.filter((size) => size !== undefined);
@@ -149,9 +169,26 @@ export class FolderObjects implements ObjectDriver {
   }
 }
 
-function notThere(fault: NodeJS.ErrnoException): null {
-  if (fault.code === 'ENOENT' || fault.code === 'ENOTDIR') return null;
+/** The size of what is no file. */
+const NO_FILE = -1;
+/** Faults of what lies in the place of an object and is no file: a folder, links in a circle, a socket, a device. */
+const IN_THE_WAY: ReadonlySet<string> = new Set(['EISDIR', 'ELOOP', 'ENXIO', 'ENODEV']);
+
+function notThere(fault: NodeJS.ErrnoException): null | 'unusable' {
+  const { code = '' } = fault;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+  if (IN_THE_WAY.has(code)) return 'unusable';
   throw fault;
+}
+
+/** Removes a file, or an empty folder. */
+async function removeOne(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(async (fault: NodeJS.ErrnoException) => {
+    if (fault.code !== 'ERR_FS_EISDIR') throw fault;
+    await rmdir(path).catch((left: NodeJS.ErrnoException) => {
+      if (left.code !== 'ENOTEMPTY' && left.code !== 'EEXIST') throw left;
+    });
+  });
 }
 
 async function* filesBelow(folder: string): AsyncGenerator<string> {

@@ -4,20 +4,7 @@ import type { BlobWriter } from '../../../gateway/backend.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { Claims } from './claims.ts';
 import type { Reservation } from './disk-space.ts';
-import type { ObjectDriver } from './driver.ts';
-import { hasNoRoom } from './no-room.ts';
-
-/** Faults of the disk as errors of the protocol (docs/protocol.md#errors); others stay what they are. */
-export function toClusterError(error: unknown): unknown {
-  if (error instanceof ClusterError) return error;
-  if (hasNoRoom(error)) {
-    return new ClusterError(
-      'no_room',
-      'there is no room for the artifact; free space on the server and try again',
-    );
-  }
-  return error;
-}
+import type { ObjectBytes, ObjectDriver } from './driver.ts';
 
 /** @throws ClusterError `artifact_too_large` */
 export function assertSize(bytes: number, maxBytes: number): void {
@@ -32,6 +19,10 @@ interface Parts {
   space: Reservation;
   driver: ObjectDriver;
   claims: Claims;
+  /** Puts aside what lies in the place of these bytes and is none. */
+  clear(bytes: ObjectBytes): Promise<unknown>;
+  /** Throws a fault of the disk as clients see it. */
+  tell(error: unknown): never;
 }
 
 /** Bytes on their way to the disk, hashed as they come. */
@@ -60,22 +51,22 @@ export class Upload implements BlobWriter {
       }
       space.wrote(chunk.byteLength);
     } catch (error) {
-      throw toClusterError(error);
+      this.#parts.tell(error);
     }
   }
 
   /** Only once the bytes are durable in their place may a record point at them. */
   async finish(): Promise<{ sha256: string; size_bytes: number }> {
-    const { driver, claims, path, file } = this.#parts;
+    const { driver, file } = this.#parts;
     const bytes = { sha256: this.#hash.digest('hex'), size_bytes: this.#size };
     try {
       await driver.prepare(file);
       await this.#close();
-      await claims.place(path, bytes);
+      await this.#place(bytes);
       this.#claimed = bytes.sha256;
     } catch (error) {
       await this.abort();
-      throw toClusterError(error);
+      this.#parts.tell(error);
     }
     return bytes;
   }
@@ -86,8 +77,18 @@ export class Upload implements BlobWriter {
 
   async abort(): Promise<void> {
     await this.#close().catch(() => {});
-    await rm(this.#parts.path, { force: true });
+    // What cannot be removed now, as on a disk that takes nothing more, the next server removes.
+    await rm(this.#parts.path, { force: true }).catch(() => {});
     await this.#release(false);
+  }
+
+  async #place(bytes: ObjectBytes): Promise<void> {
+    const { driver, claims, path, clear } = this.#parts;
+    await claims.place(path, bytes).catch(async (fault: unknown) => {
+      if (driver.lossOf(fault) !== 'damaged') throw fault;
+      await clear(bytes);
+      await claims.place(path, bytes);
+    });
   }
 
   async #release(kept: boolean): Promise<void> {

@@ -104,6 +104,7 @@ export async function whyLost(
     const size = await driver.size(sha256);
     if (size === null)
       return (await driver.isSetAside(sha256)) ? 'damaged, and put aside by the server' : 'missing';
+    if (size < 0) return 'damaged: what lies there is no file';
     if (size !== size_bytes) return `damaged: ${size} bytes instead of ${size_bytes}`;
     return (await driver.hash(sha256, onBytes)) === sha256 ? null : 'damaged: its bytes have another hash';
   } catch (error) {
