@@ -19,7 +19,7 @@ export interface Runner {
   predicts?: boolean | undefined;
   /** What the runner brings, declared at registration: package name to version. */
   packages: Readonly<Record<string, string>>;
-  /** A command that ends with exit code 0 where the runner can be loaded with all that it needs. */
+  /** A command that prints something and ends with exit code 0 where the runner can be loaded with all that it needs. */
   check?: readonly string[] | undefined;
 }
 

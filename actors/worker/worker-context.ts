@@ -14,7 +14,7 @@ import { Catalog } from './inputs/catalog/catalog.ts';
 import type { Persistence } from './link/persist.ts';
 import { WakeWatch } from './link/wake-watch.ts';
 import { WorkerMetrics } from './metrics/worker-metrics.ts';
-import { partsOf } from './runners/parts.ts';
+import { RunnerFiles } from './runners/runner-files.ts';
 import { WarmRunner } from './warm/warm-runner.ts';
 
 /** Uploads at the same time, over all tasks: more would only share the line. */
@@ -40,7 +40,7 @@ export class WorkerContext {
   readonly metrics = new WorkerMetrics();
   readonly uploads = new PQueue({ concurrency: UPLOADS });
   readonly #directories = new Map<string, AttemptDirectory>();
-  readonly #parts = new Map<string, string[]>();
+  readonly #files = new Map<string, RunnerFiles>();
   readonly #warm = new Map<string, WarmRunner>();
 
   /** @param onWake told when this program stood still for a while */
@@ -62,14 +62,14 @@ export class WorkerContext {
   async open(): Promise<void> {
     await this.cache.open();
     for (const { library, command } of this.settings.runners)
-      this.#parts.set(library, await partsOf(command));
+      this.#files.set(library, await RunnerFiles.of(command));
     this.reaper.start();
     for (const limit of this.reaper.limits) this.settings.log.warn({ limit }, 'not promised on this system');
     this.wake.start();
   }
 
   /** The files that the runner of a library is made of, as far as its command names them. */
-  readonly partsOf = (library: string): readonly string[] => this.#parts.get(library) ?? [];
+  readonly filesOf = (library: string): RunnerFiles | undefined => this.#files.get(library);
 
   /** What keeps a runner warm; null where its attempts start cold. A fork is safe on Linux alone. */
   warm(runner: Runner): WarmRunner | null {

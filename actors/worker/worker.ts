@@ -73,7 +73,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
     if (copied !== null) {
       settings.log.warn({ why: copied }, 'the state directory is a copy; this is a new worker');
       // In this order, a start that breaks off is a copy's start once more.
-      await dropLeftovers(settings.state, entries);
+      await dropLeftovers(settings.state, entries, settings.log);
       await identity.forget();
     }
     const interrupted = await recoverLeftovers(settings.state, entries, settings.log);

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Runner } from '../../actors/worker/config.ts';
 import { checkCatalog } from '../../actors/worker/inputs/catalog/read-index.ts';
-import { isProgram } from '../../actors/worker/runners/parts.ts';
+import { findProgram } from '../../actors/worker/runners/programs.ts';
 import { StartError } from '../../machines/protocol/start-error.ts';
 
 interface Named {
@@ -36,7 +36,7 @@ const reasonOf = ({ code }: NodeJS.ErrnoException): string =>
 
 async function checkRunner({ library, command }: Runner, log: Logger): Promise<void> {
   const [program = '', ...args] = command;
-  if (!(await isProgram(program))) {
+  if ((await findProgram(program)) === null) {
     throw new StartError('runner_unusable', `--runner: there is no program '${program}' (for ${library})`);
   }
   for (const word of args.filter((arg) => /^\.{0,2}\//.test(arg))) {

@@ -1,5 +1,6 @@
 import { Composer, type CST, type Document, LineCounter, Parser } from 'yaml';
 import { AppError } from '../protocol/app-error.ts';
+import { MAX_DEPTH } from './depth.ts';
 
 /** A fault of a YAML text, with the place where a person can mend it. Lines and columns count from 1. */
 export class YamlError extends AppError {
@@ -16,7 +17,6 @@ export class YamlError extends AppError {
 /** Makes the fault at an offset of the text. */
 export type FaultAt = (message: string, offset: number) => YamlError;
 
-export const MAX_DEPTH = 500;
 export const TOO_DEEP = `nested deeper than ${MAX_DEPTH} levels`;
 
 const SECOND_DOCUMENT = "the text holds a second document (after '---' or '...'); give one";

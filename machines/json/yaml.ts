@@ -1,5 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
-import { type FaultAt, MAX_DEPTH, parseYaml, TOO_DEEP } from './yaml-document.ts';
+import { MAX_DEPTH } from './depth.ts';
+import { type FaultAt, parseYaml, TOO_DEEP } from './yaml-document.ts';
 
 export { YamlError } from './yaml-document.ts';
 

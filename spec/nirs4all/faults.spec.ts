@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { outcomeOf } from '../../actors/worker/child/ending.ts';
 import type { Nirs4allRunner } from '../../actors/worker/runners/nirs4all/index.ts';
+import { wrongWith } from '../../actors/worker/runners/wrong-with.ts';
 import { describeWithLibrary } from './python.ts';
 import {
   type Ended,
@@ -178,18 +179,33 @@ def build_pipeline():
 );
 
 describeWithLibrary('a library that cannot be loaded', (runner) => {
-  it('is the fault of the machine, which the runner reports by exit code 69', async () => {
-    const broken = scratch();
-    writeFileSync(
-      join(broken, 'nirs4all.py'),
+  const damages: [string, string, RegExp][] = [
+    [
+      'for what it needs of the system',
       'raise ImportError("libopenblas.so.0: cannot open shared object file")',
-    );
-    // A folder on the path before the real one, as a half-made installation is.
-    const [python, ...rest] = runner.command;
-    const command = ['/usr/bin/env', `PYTHONPATH=${broken}`, `${python}`, ...rest];
-    const failure = await failureOf({ ...runner, command }, good);
-    assert.deepEqual([failure.code, failure.fault, failure.retriable], [69, 'worker', true]);
-    assert.match(failure.error, /nirs4all cannot be loaded here: ImportError: libopenblas/);
+      /ImportError: libopenblas/,
+    ],
+    ['since it is empty', '', /AttributeError: module 'nirs4all' has no attribute 'run'/],
+    ['since it was cut in the middle', 'def run(', /SyntaxError: /],
+  ];
+  for (const [why, content, error] of damages) {
+    it(`${why} is the fault of the machine, by exit code 69 and by the look of the worker at itself`, async () => {
+      const broken = scratch();
+      writeFileSync(join(broken, 'nirs4all.py'), content);
+      // A folder on the path before the real one, as a half-made installation is.
+      const within = (command: readonly string[]) => ['/usr/bin/env', `PYTHONPATH=${broken}`, ...command];
+      const damaged = { ...runner, command: within(runner.command), check: within(runner.check) };
+      const failure = await failureOf(damaged, good);
+      assert.deepEqual([failure.code, failure.fault, failure.retriable], [69, 'worker', true]);
+      assert.match(failure.error, new RegExp(`nirs4all cannot be loaded here: ${error.source}`));
+      const wrong = await wrongWith(damaged, undefined, new AbortController().signal);
+      assert.match(`${wrong}`, /^the runner of nirs4all does not work: /);
+      assert.match(`${wrong}`, error);
+    });
+  }
+
+  it('is found where it is whole', async () => {
+    assert.equal(await wrongWith(runner, undefined, new AbortController().signal), null);
   });
 });
 

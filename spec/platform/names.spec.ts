@@ -6,7 +6,7 @@ import { fitsWindows } from '../../actors/shared/file-names.ts';
 import { WorkerError } from '../../actors/worker/errors.ts';
 import { locatePath } from '../../actors/worker/inputs/catalog/source.ts';
 import { NameLedger } from '../../actors/worker/inputs/zip-names.ts';
-import { placesOf } from '../../actors/worker/runners/parts.ts';
+import { placesOf } from '../../actors/worker/runners/programs.ts';
 import { DistinctNames, safeFileName } from '../../bin/jobs/filenames.ts';
 import { markedPath } from '../../bin/jobs/submit/local-refs.ts';
 import { entryName } from '../../bin/jobs/submit/zip-folder.ts';

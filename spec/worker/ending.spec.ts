@@ -94,6 +94,20 @@ describe('a child that has ended', () => {
     assert.match(failure(await ended(t, { result: 'null' })).error, /not valid/);
   });
 
+  it('failed with a result that nests deeper than anybody can report', async (t) => {
+    for (const levels of [495, 100_000]) {
+      const result = `{"extra":${'{"a":['.repeat(levels / 2)}"]"${']}'.repeat(levels / 2)}}`;
+      assert.equal(failure(await ended(t, { result })).error, 'the result is nested deeper than 490 levels');
+    }
+    const odd = `{"extra":{"a":${'['.repeat(400)}"${'['.repeat(1000)}"${']'.repeat(400)}}}`;
+    assert.equal(success(await ended(t, { result: odd })).status, undefined);
+  });
+
+  it('may begin its result with a byte order mark, as programs of Windows do', async (t) => {
+    const result = '\ufeff{"status":"succeeded","metrics":{"best_rmse":0.1}}';
+    assert.deepEqual(success(await ended(t, { result })).metrics, { best_rmse: 0.1 });
+  });
+
   it('failed when it says so in the result, in its own words', async (t) => {
     const result = '{"status":"failed","error":"did not converge"}';
     assert.equal(failure(await ended(t, { result })).error, 'did not converge');

@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import pino from 'pino';
 import { attemptPaths } from '../../actors/worker/attempt/paths.ts';
 import { recoverLeftovers } from '../../actors/worker/attempt/recover-leftovers.ts';
 import { endMarked } from '../../actors/worker/child/leftovers.ts';
 import type { Runner } from '../../actors/worker/config.ts';
 import { openPlain, readPlain, UnfitFileError } from '../../actors/worker/files.ts';
 import { inTime } from '../support/in-time.ts';
+import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { atEnd, exists, freePipes, temporaryFolder } from './folder.ts';
 import { silent } from './quick.ts';
 import { startTestWorker, submit, taskIn } from './support.ts';
@@ -95,7 +98,7 @@ async function survives(t: TestContext, scripts: string[]) {
   const tasks = await Promise.all(jobs.map((job) => taskIn(server, job)));
   const last = await taskIn(server, await submit(server, {}));
   assert.equal(last.status, 'succeeded', 'the worker works on');
-  return { server, jobs, tasks };
+  return { server, jobs, tasks, state };
 }
 
 describe('a task that leaves something else in the place of a file', () => {
@@ -198,5 +201,59 @@ describe('a directory that a task filled with pipes before its worker was killed
     assert.deepEqual(await readdir(join(state, 'tasks')), ['task_2']);
     assert.equal(await exists(piped.root), false);
     assert.equal(await endMarked(logged.attempt), false);
+  });
+});
+
+describe('a folder that nests deeper than a path may be long', () => {
+  const NAME = 'd'.repeat(200);
+  const STEPS = `const n = "${NAME}"; for (let i = 0; i < 50; i++) { fs.mkdirSync(n); process.chdir(n); }`;
+  const deep = (folder: string) => `(cd "${folder}"; '${process.execPath}' -e '${STEPS}')`;
+
+  /** Makes one of 10,000 characters without changing into it: what is there comes to the end of what is new. */
+  async function nest(folder: string): Promise<void> {
+    const end = join(folder, ...Array<string>(10).fill(NAME));
+    for (let i = 0; i < 5; i++) {
+      await mkdir(dirname(end), { recursive: true });
+      if (i > 0) await rename(join(folder, 'before'), end);
+      await rename(join(folder, NAME), join(folder, 'before'));
+    }
+  }
+
+  it('goes with its task', async (t) => {
+    const { tasks, state } = await survives(t, [
+      `${deep('$ws')}; ${GOOD}`,
+      `${deep('$out')}; ${deep('$ws')}; mkdir "$ws/x"; ${deep('$ws/x')}; ${GOOD}`,
+    ]);
+    assert.deepEqual(
+      tasks.map(({ status }) => status),
+      ['succeeded', 'succeeded'],
+    );
+    await until('nothing to be left', async () => (await readdir(join(state, 'tasks'))).length === 0);
+  });
+
+  it('does not keep the next worker from starting, and goes then', async (t) => {
+    const state = await temporaryFolder(t);
+    const { root, workspace } = attemptPaths(state, { task_id: 'task_1', attempt: 1 });
+    await nest(workspace);
+    await recoverLeftovers(state, [], silent);
+    assert.equal(await exists(root), false);
+  });
+});
+
+describe('a folder of a task that cannot be removed', () => {
+  const title = 'does not keep the next worker from starting, which says where it is, and removes the others';
+  it(title, requires('small disk'), async (t) => {
+    const state = await temporaryFolder(t);
+    const [held, other] = ['task_1', 'task_2'].map((task_id) => attemptPaths(state, { task_id, attempt: 1 }));
+    assert.ok(held && other);
+    for (const { workspace } of [held, other]) await mkdir(join(workspace, 'kept'), { recursive: true });
+    // What a file system is mounted on stays.
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', join(held.workspace, 'kept')]);
+    atEnd(t, () => execFileSync('umount', [join(held.workspace, 'kept')]));
+    const lines: string[] = [];
+    const log = pino({}, { write: (line: string) => void lines.push(line) });
+    await recoverLeftovers(state, [], log);
+    assert.deepEqual([await exists(held.root), await exists(other.root)], [true, false]);
+    assert.match(lines.join(''), /task_1.*cannot be removed; remove it by hand/);
   });
 });

@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { rm, rmdir } from 'node:fs/promises';
+import { rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { AttemptRef } from '../../../machines/attempt/attempt.ts';
 import type { ReportedEvent } from '../../../machines/schema/report.ts';
@@ -11,6 +11,7 @@ import type { OutboxEntry } from '../delivery/outbox.ts';
 import { removeFew } from '../files.ts';
 import type { Held } from '../inputs/cache/cache.ts';
 import type { Fingerprints } from '../inputs/pipeline.ts';
+import { removeTree } from '../remove-tree.ts';
 import { type AttemptPaths, attemptPaths } from './paths.ts';
 
 interface AttemptDirectoryOptions {
@@ -59,7 +60,7 @@ export class AttemptDirectory {
       mkdirSync(root);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      await rm(root, { recursive: true, force: true });
+      await removeTree(root);
       mkdirSync(root);
     }
     this.#note = new AttemptNote(attempt, this.ref, this.tag, this.#cgroups);
@@ -131,7 +132,7 @@ export class AttemptDirectory {
     const { root } = this.paths;
     // What was small enough to travel with the report is removed at once, which is far quicker.
     const isSmall = this.entry?.files.every(({ content }) => content !== undefined) ?? false;
-    if (!isSmall || !removeFew(root)) await rm(root, { recursive: true, force: true });
+    if (!isSmall || !removeFew(root)) await removeTree(root);
     // The folder of the task itself, unless another attempt is in it.
     await rmdir(dirname(root)).catch(() => {});
   }

@@ -276,6 +276,12 @@ async function clean(shared: WorkerContext, ref: AttemptRef): Promise<void> {
   // In this order, what is left after a crash is delivered once more, or removed, at the next start.
   shared.directory(ref).settle();
   await shared.outbox.remove(ref);
-  await shared.directory(ref).clear();
+  await shared
+    .directory(ref)
+    .clear()
+    .catch((fault: Error) => {
+      const next = 'the directory of the task cannot be removed; the next start of this worker tries again';
+      shared.logOf(ref).warn({ why: fault.message }, next);
+    });
   shared.forget(ref);
 }

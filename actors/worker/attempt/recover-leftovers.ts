@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { validator } from '../../../machines/schema/validate.ts';
@@ -7,6 +7,7 @@ import { endMarked, readNote } from '../child/leftovers.ts';
 import { system } from '../child/system.ts';
 import { AttemptRef, type OutboxEntry } from '../delivery/outbox.ts';
 import { openPlain } from '../files.ts';
+import { removeTree } from '../remove-tree.ts';
 import { type AttemptPaths, attemptPaths, tasksFolder } from './paths.ts';
 
 const check = validator(AttemptRef);
@@ -35,9 +36,9 @@ export async function recoverLeftovers(
       if (await endMarked(join(root, 'attempt.json'), folder))
         log.warn({ task, attempt }, 'ended a left-over task');
       if (keep.has(root)) continue;
-      const entry = await interruptedIn(state, root);
+      const entry = await interruptedIn(state, root, log);
       if (entry) interrupted.push(entry);
-      else await rm(root, { recursive: true, force: true });
+      else await drop(root, log);
     }
     await rmdir(join(folder, task)).catch(() => {});
   }
@@ -48,27 +49,36 @@ export async function recoverLeftovers(
  * Removes the directories of tasks that a copy of a state directory holds, except those whose results wait in the
  * outbox. What they tell of is the original's: its processes are not touched, and nothing of it is reported.
  */
-export async function dropLeftovers(state: string, saved: readonly OutboxEntry[]): Promise<void> {
+export async function dropLeftovers(
+  state: string,
+  saved: readonly OutboxEntry[],
+  log: Logger,
+): Promise<void> {
   const keep = new Set(saved.map(({ ref }) => attemptPaths(state, ref).root));
   const folder = tasksFolder(state);
   for (const task of await readdir(folder).catch(() => [])) {
     for (const attempt of await readdir(join(folder, task)).catch(() => [])) {
       const root = join(folder, task, attempt);
-      if (!keep.has(root)) await rm(root, { recursive: true, force: true });
-      else await rm(join(root, 'attempt.json'), { recursive: true, force: true });
+      await drop(keep.has(root) ? join(root, 'attempt.json') : root, log);
     }
     await rmdir(join(folder, task)).catch(() => {});
   }
 }
 
+/** Removes what a task has left, unless the system does not let it: the worker's work does not hang on it. */
+const drop = (path: string, log: Logger): Promise<void> =>
+  removeTree(path).catch((fault: Error) => {
+    log.warn({ path, why: fault.message }, 'what a task has left cannot be removed; remove it by hand');
+  });
+
 /** The end of an attempt that was cut short; null for a directory that nothing is known of. */
-async function interruptedIn(state: string, root: string): Promise<OutboxEntry | null> {
+async function interruptedIn(state: string, root: string, log: Logger): Promise<OutboxEntry | null> {
   const ref = await readRef(tasksFolder(state), join(root, 'attempt.json'));
   if (ref === null) return null;
   const paths = attemptPaths(state, ref);
   // A note that names another directory is none of this one.
   if (paths.root !== root) return null;
-  const files = (await keepLog(paths)) ? [{ role: 'logs' as const, path: 'run.log' }] : [];
+  const files = (await keepLog(paths, log)) ? [{ role: 'logs' as const, path: 'run.log' }] : [];
   return { ref, outcome: { verb: 'fail', failure: { error: INTERRUPTED, retriable: true } }, files };
 }
 
@@ -82,13 +92,13 @@ async function readRef(base: string, file: string): Promise<AttemptRef | null> {
 }
 
 /** Leaves the log alone in the directory, with a line that says how it came to its end. */
-async function keepLog(paths: AttemptPaths): Promise<boolean> {
+async function keepLog(paths: AttemptPaths, log: Logger): Promise<boolean> {
   for (const folder of [paths.inputs, paths.workspace, paths.output, paths.archive]) {
-    await rm(folder, { recursive: true, force: true });
+    await drop(folder, log);
   }
   try {
-    const log = await openPlain(paths.base, paths.log, constants.O_WRONLY | constants.O_APPEND);
-    await log.writeFile(`\n[jq-worker] ${INTERRUPTED}\n`).finally(() => log.close());
+    const file = await openPlain(paths.base, paths.log, constants.O_WRONLY | constants.O_APPEND);
+    await file.writeFile(`\n[jq-worker] ${INTERRUPTED}\n`).finally(() => file.close());
     return true;
   } catch {
     return false;

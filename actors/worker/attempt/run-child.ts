@@ -8,7 +8,7 @@ import type { Runner } from '../config.ts';
 import { probeDisk } from '../disk.ts';
 import { WorkerError } from '../errors.ts';
 import { sleep } from '../link/backoff.ts';
-import { missingPart } from '../runners/parts.ts';
+import { wrongWith } from '../runners/wrong-with.ts';
 import type { WarmRunner } from '../warm/warm-runner.ts';
 import type { Order } from '../warm/wire.ts';
 import type { WorkerContext } from '../worker-context.ts';
@@ -27,6 +27,8 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
     const runner = runnerFor(shared.settings.runners, lease.payload);
     const [command, ...args] = runner.command;
     const warm = shared.warm(runner);
+    const files = shared.filesOf(library);
+    const looks = await files?.look();
     const options = [
       ...['--task-file', paths.spec, '--workspace', paths.workspace],
       ...['--output-dir', paths.output, '--result-file', paths.result],
@@ -59,8 +61,9 @@ export async function runChild(shared: WorkerContext, lease: Lease, signal: Abor
       errorText: output.errorText,
       fingerprints: directory.fingerprints,
       library: { name: library, version: runner.packages[library] },
-      ownFault: () => ownFaultOf(shared, directory, library),
+      ownFault: (wasFine) => ownFaultOf(shared, directory, runner, wasFine, signal),
     });
+    if (outcome.verb === 'complete' && looks) files?.worked(looks);
     if (outcome.verb === 'fail' && isEndedFromOutside(end) && (await isToldToEnd(shared, signal))) {
       return { verb: 'fail', failure: GIVEN_BACK };
     }
@@ -128,15 +131,23 @@ function runnerFor(runners: readonly Runner[], { type }: Lease['payload']): Runn
   return runner;
 }
 
-/** What this worker finds wrong with itself after a child that has not succeeded. */
+/** What this worker finds wrong with itself after a child that has not succeeded. @param wasFine see `EndedChild` */
 async function ownFaultOf(
   shared: WorkerContext,
   directory: AttemptDirectory,
-  library: string,
+  runner: Runner,
+  wasFine: boolean,
+  signal: AbortSignal,
 ): Promise<WorkerError | null> {
-  const gone = await missingPart(shared.partsOf(library));
-  if (gone !== null) return gone;
+  const files = shared.filesOf(runner.library);
+  const broken = await files?.broken(!wasFine);
+  if (broken) return broken;
   if (directory.log.broken !== null) return ownError(directory.log.broken);
   // Not in the attempt's directory, which the task may have removed.
-  return probeDisk(shared.settings.state).then(() => null, ownError);
+  const ofDisk = await probeDisk(shared.settings.state).then(() => null, ownError);
+  const known = ofDisk ?? (await files?.changed()) ?? null;
+  if (known !== null || !wasFine) return known;
+  const wrong = await wrongWith(runner, files, signal);
+  signal.throwIfAborted();
+  return wrong === null ? null : new WorkerError(`this worker cannot run tasks: ${wrong}`, { own: true });
 }

@@ -1,4 +1,5 @@
 import type { Failed, Outcome } from '../../../machines/attempt/attempt.ts';
+import { depthExceeds, MAX_DEPTH } from '../../../machines/json/depth.ts';
 import { parseTolerant } from '../../../machines/json/raw.ts';
 import { knownVersion } from '../../../machines/matching/library-version.ts';
 import { TaskResult } from '../../../machines/schema/report.ts';
@@ -22,6 +23,8 @@ const EXIT_KILLED = 137;
 const KILLED = 'killed by SIGKILL, probably out of memory';
 /** More than any server takes as a JSON body by default. */
 const MAX_RESULT_BYTES = 16 * 1024 * 1024;
+/** Levels of a result: those of the report that it travels in come on top. */
+const MAX_LEVELS = MAX_DEPTH - 10;
 const MAX_ERROR_LENGTH = 2_000;
 
 const NAMES_ERROR = /^[\w.]*(Error|Exception|Fault|Interrupt|Exit)\b.*?(:|$)/;
@@ -38,8 +41,11 @@ export interface EndedChild {
   errorText: string;
   fingerprints: Fingerprints;
   library: { name: string; version: string | undefined };
-  /** What this worker finds wrong with itself, asked once the child has not succeeded. */
-  ownFault(): Promise<WorkerError | null>;
+  /**
+   * What this worker finds wrong with itself, asked once the child has not succeeded.
+   * @param wasFine whether it ended as if it had: with exit code 0, but no result that can be used
+   */
+  ownFault(wasFine: boolean): Promise<WorkerError | null>;
 }
 
 /** How a child that has ended went: its result file, or why there is none to trust. */
@@ -50,7 +56,7 @@ export async function outcomeOf(child: EndedChild): Promise<Outcome> {
     const failure = failureOf(child, 'result' in read ? {} : read);
     // A runner that found the time to say so has run.
     const isSaid = 'said' in read && failure.failure.fault === 'input';
-    return isSaid ? failure : blamed(failure, child);
+    return isSaid ? failure : blamed(failure, child, end.code === 0 && 'unusable' in read);
   }
   // Artifacts are what this worker uploads, whatever the runner says.
   const { artifacts: _, ...result } = read.result;
@@ -94,8 +100,8 @@ function faultOf(code: number | null, errorText: string): NonNullable<ErrorRepor
 }
 
 /** The failure, or the worker's own fault that explains it better. */
-async function blamed(failure: Failed, { ownFault }: EndedChild): Promise<Failed> {
-  const own = await ownFault();
+async function blamed(failure: Failed, { ownFault }: EndedChild, wasFine: boolean): Promise<Failed> {
+  const own = await ownFault(wasFine);
   if (own === null) return failure;
   const { error, traceback } = failure.failure;
   const { failure: report } = failedBy(own);
@@ -117,7 +123,11 @@ function exitError(code: number | null, errorText: string): string {
 async function readResult({ path, base }: EndedChild['file']): Promise<Read> {
   let value: unknown;
   try {
-    value = parseTolerant(await readPlain(base, path, MAX_RESULT_BYTES));
+    // Programs of Windows begin with a byte order mark.
+    const text = (await readPlain(base, path, MAX_RESULT_BYTES)).replace(/^\uFEFF/, '');
+    if (depthExceeds(text, MAX_LEVELS))
+      return { unusable: `the result is nested deeper than ${MAX_LEVELS} levels` };
+    value = parseTolerant(text);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
       return { unusable: 'the analysis ended without writing a result' };

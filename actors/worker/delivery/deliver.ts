@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type PQueue from 'p-queue';
@@ -43,6 +44,8 @@ export async function uploadFiles(
 ): Promise<Uploaded> {
   const withReport = travelling(entry, context);
   const { log, signal } = context.persistence;
+  // Each of the files waits for it, and Node.js would warn of more than ten.
+  setMaxListeners(0, signal);
   let isOurs = true as boolean;
   const deliver = async (file: OutboxFile) => {
     try {

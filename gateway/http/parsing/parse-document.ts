@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { depthExceeds, MAX_DEPTH } from '../../../machines/json/depth.ts';
 import { parseTolerant } from '../../../machines/json/raw.ts';
 import { YamlError, yamlToJson } from '../../../machines/json/yaml.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
@@ -23,8 +24,6 @@ const YAML_TYPE = /^\s*(application|text)\/(x-)?yaml\s*(;|$)/i;
 /** Whether a content type says YAML. */
 export const isYaml = (contentType: string | undefined): boolean => YAML_TYPE.test(contentType ?? '');
 
-/** Deeper nesting would end in a stack overflow wherever somebody walks the document. */
-const MAX_DEPTH = 500;
 /** JSON has no such limits: reading YAML takes tens of times longer, and most of it goes into what these count. */
 const MAX_YAML_CHARACTERS = 2 * 1024 * 1024;
 const MAX_YAML_SIGNS = 250_000;
@@ -108,25 +107,4 @@ function signsExceed(text: string, max: number): boolean {
   let signs = 0;
   for (let i = 0; i < text.length && signs <= max; i++) if (SIGNS.has(text.charCodeAt(i))) signs++;
   return signs > max;
-}
-
-const QUOTE = 34;
-const BACKSLASH = 92;
-
-/** Whether brackets nest deeper than `max`; works on text that is not valid JSON as well. */
-export function depthExceeds(text: string, max: number): boolean {
-  if (text.length <= max) return false;
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (inString) {
-      if (code === BACKSLASH) i++;
-      else if (code === QUOTE) inString = false;
-    } else if (code === QUOTE) inString = true;
-    else if (code === 123 || code === 91) {
-      if (++depth > max) return true;
-    } else if (code === 125 || code === 93) depth--;
-  }
-  return false;
 }

@@ -11,7 +11,7 @@ export interface Nirs4allRunner {
   /** Once nirs4all is loaded, attempts are forked. */
   serves: true;
   predicts: true;
-  /** Ends with exit code 0 where nirs4all can be loaded. */
+  /** Prints which one it is, and ends with exit code 0, where nirs4all can be loaded. */
   check: readonly string[];
   /** nirs4all, and what else tasks may require of the environment. */
   packages: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export function nirs4allRunner({ executable, packages }: Interpreter): Nirs4allR
     command: [executable, program],
     serves: true,
     predicts: true,
-    check: [executable, '-c', 'import nirs4all'],
+    check: [executable, '-c', 'import nirs4all; print(nirs4all.run, nirs4all.__version__)'],
     packages,
   };
 }

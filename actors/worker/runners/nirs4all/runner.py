@@ -193,11 +193,15 @@ def built_pipeline(reference):
 
 
 def load_library():
-    """nirs4all with all that it needs, such as shared libraries of the system."""
+    """nirs4all with all that it needs, such as shared libraries of the system.
+
+    A library that was damaged fails in any way: as no Python, for what is missing in it, or empty, with nothing to call.
+    """
     try:
         import nirs4all
+        nirs4all.run  # noqa: B018
         return nirs4all
-    except (ImportError, OSError) as error:
+    except Exception as error:
         raise Unavailable(f"nirs4all cannot be loaded here: {summary_of(error)}") from error
 
 
