@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
 import { InputCache } from '../../actors/worker/inputs/cache/cache.ts';
 import { copyOf } from '../../actors/worker/inputs/cache/copy.ts';
+import { Entries } from '../../actors/worker/inputs/cache/entries.ts';
+import { tryLock } from '../../actors/worker/inputs/cache/entry-lock.ts';
+import { Eviction } from '../../actors/worker/inputs/cache/eviction.ts';
 import { requires } from '../support/requires.ts';
 import { until } from '../support/until.ts';
 import { atEnd, exists, temporaryFolder } from './folder.ts';
@@ -39,13 +44,43 @@ async function openCache(t: TestContext, folder: string, limitBytes = 1024 * MIB
 
 const textOf = (folder: string) => readFile(join(folder, 'x.csv'), 'utf8');
 
+/** What another process is given when it tries to take a lock: shared, and alone. */
+async function triedElsewhere(path: string): Promise<[shared: boolean, alone: boolean]> {
+  const program = `
+    import { tryLock } from ${JSON.stringify(new URL('../../actors/worker/inputs/cache/entry-lock.ts', import.meta.url))};
+    const had = [];
+    for (const mode of ['shared', 'exclusive']) {
+      const lock = await tryLock(process.argv[1], mode);
+      had.push(lock !== null);
+      await lock?.release();
+    }
+    console.log(JSON.stringify(had));`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', program, path];
+  return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout);
+}
+
+describe('the lock of an entry', () => {
+  it('that one process had alone it may go on to share: others share it then, none has it alone', async (t) => {
+    const path = join(await temporaryFolder(t), 'lock');
+    const lock = await tryLock(path, 'exclusive');
+    assert.ok(lock);
+    assert.deepEqual(await triedElsewhere(path), [false, false]);
+    await lock.share();
+    assert.deepEqual(await triedElsewhere(path), [true, false]);
+    await lock.release();
+    assert.deepEqual(await triedElsewhere(path), [true, true]);
+  });
+});
+
 describe('a cache that is to keep nothing', () => {
-  it('fetches once what is used once, however much room is made meanwhile, and keeps it no longer than it is used', async (t) => {
-    const { cache, use, fills, kept } = await openCache(t, await temporaryFolder(t), 0);
+  it('fetches once what is used once, however much room is made meanwhile, here or by another process, and keeps it no longer than it is used', async (t) => {
+    const folder = await temporaryFolder(t);
+    const { cache, use, fills, kept } = await openCache(t, folder, 0);
+    const another = await openCache(t, folder, 0);
     const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
     let isOver = false;
-    const others = [1, 2, 3].map(async () => {
-      while (!isOver && fills.length <= keys.length) await cache.makeRoom();
+    const others = [cache, cache, another.cache, another.cache].map(async (one) => {
+      while (!isOver && fills.length <= keys.length) await one.makeRoom();
     });
     for (const key of keys) {
       const held = await use(key);
@@ -56,6 +91,49 @@ describe('a cache that is to keep nothing', () => {
     await Promise.all(others);
     assert.deepEqual(fills, keys);
     await until('nothing to be kept', async () => (await kept()).length === 0);
+  });
+});
+
+describe('a look for what is to go', () => {
+  async function look(folder: string, entries: Entries, limitBytes: number) {
+    const told = { isWanted: () => false, onRemove: () => {} };
+    const eviction = new Eviction(entries, { folder, limitBytes, log: silent }, told);
+    eviction.start();
+    await eviction.settled();
+  }
+
+  it('leaves what another process fills between the look and the lock', async (t) => {
+    const folder = await temporaryFolder(t);
+    const { use, fills, kept } = await openCache(t, folder);
+    const broken = await use('a');
+    await broken.release();
+    await rm(join(folder, 'entries', 'a', 'entry.json'));
+    const entries = new (class extends Entries {
+      override async mark(key: string) {
+        const mark = await super.mark(key);
+        if (fills.length === 1) await (await use('a')).release();
+        return mark;
+      }
+    })(folder);
+    await look(folder, entries, MIB);
+    assert.deepEqual([await kept(), fills], [['a'], ['a', 'a']]);
+  });
+
+  it('counts what another process has removed in the meantime, and removes no more than is too much', async (t) => {
+    const folder = await temporaryFolder(t);
+    const { use, kept } = await openCache(t, folder);
+    for (const [i, key] of ['a', 'b', 'c'].entries()) {
+      await (await use(key, MIB)).release();
+      await utimes(join(folder, 'entries', key, 'entry.json'), i + 1, i + 1);
+    }
+    const entries = new (class extends Entries {
+      override async remove(key: string) {
+        await rm(join(folder, 'entries', key), { recursive: true });
+        return super.remove(key);
+      }
+    })(folder);
+    await look(folder, entries, 2.5 * MIB);
+    assert.deepEqual(await kept(), ['b', 'c']);
   });
 });
 

@@ -28,8 +28,9 @@ const LOOK_MS = 50;
 
 /**
  * Inputs on disk, by the SHA-256 of the file that they came from, shared by all worker programs that name the same
- * folder. Each entry has a lock: whoever uses the entry shares it, whoever fills or removes it has it alone. So an
- * entry is filled once, and never removed under its users, and a process that dies holds nothing.
+ * folder. Each entry has a lock: whoever uses the entry shares it, whoever fills or removes it has it alone, and
+ * whoever filled it goes on to share it without letting go. So an entry is filled once, and never removed under its
+ * users, nor before the first of them has it, and a process that dies holds nothing.
  *
  * What lies there may be changed behind its back, by a task that is careless, a person, or the disk. Each process
  * reads an entry whole before it uses it for the first time, and compares it with the digest that was made when it was
@@ -101,20 +102,26 @@ export class InputCache {
     const lockFile = this.#entries.lock(key);
     for (let isFirst = true; ; isFirst = false) {
       const shared = await waitForLock(lockFile, 'shared', signal);
-      const held = await this.#held(key, shared, signal).catch(async (error: unknown) => {
-        await shared.release();
-        throw error;
-      });
+      const held = await under(shared, () => this.#held(key, shared, signal));
       if (held !== null) {
         if (isFirst) this.#hits++;
         else this.#misses++;
         return held;
       }
-      await shared.release();
       const alone = await tryLock(lockFile, 'exclusive');
-      // Somebody else fills it just now, or uses what it was before it was changed.
-      if (!alone) await sleep(LOOK_MS, signal);
-      else await this.#fill(key, fill, signal).finally(() => alone.release());
+      if (!alone) {
+        // Somebody else fills it just now, or uses what it was before it was changed.
+        await sleep(LOOK_MS, signal);
+        continue;
+      }
+      const filled = await under(alone, async () => {
+        if (!(await this.#fill(key, fill, signal))) return null;
+        await alone.share();
+        return this.#held(key, alone, signal);
+      });
+      if (filled === null) continue;
+      this.#misses++;
+      return filled;
     }
   }
 
@@ -134,7 +141,7 @@ export class InputCache {
   }
 
   /** The entry, with the lock that keeps it in place; null when there is no whole one. */
-  async #held(key: string, shared: Lock, signal: AbortSignal): Promise<Held | null> {
+  async #held(key: string, lock: Lock, signal: AbortSignal): Promise<Held | null> {
     const found = await this.#find(key, signal);
     if (found === null) return null;
     await this.#entries.touch(key);
@@ -142,7 +149,7 @@ export class InputCache {
       path: this.#entries.data(key, found.mark),
       intact: async () => (await this.#stamp(key)) === found.stamp,
       release: async () => {
-        await shared.release();
+        await lock.release();
         this.#eviction.released();
       },
     };
@@ -177,18 +184,31 @@ export class InputCache {
     return members && stampOf(members);
   }
 
-  async #fill(key: string, fill: (draft: string) => Promise<string>, signal: AbortSignal): Promise<void> {
-    if ((await this.#find(key, signal)) !== null) return;
+  /** Whether it is there now; where not, room was made for it. Needs the lock alone. */
+  async #fill(key: string, fill: (draft: string) => Promise<string>, signal: AbortSignal): Promise<boolean> {
+    if ((await this.#find(key, signal)) !== null) return true;
     try {
       const path = await fill(await this.#entries.draft(key));
       const { stamp } = await this.#entries.publish(key, path);
       this.#checks.set(key, { stamp, isWhole: Promise.resolve(true) });
       this.#eviction.start();
+      return true;
     } catch (error) {
       await this.#entries.dropDraft(key);
-      // With room made, it is tried once more.
       if (!isDiskFull(error) || !(await this.makeRoom())) throw error;
+      return false;
     }
+  }
+}
+
+/** What a step holds by a lock, which is released where that is nothing. */
+async function under(lock: Lock, step: () => Promise<Held | null>): Promise<Held | null> {
+  let held: Held | null = null;
+  try {
+    held = await step();
+    return held;
+  } finally {
+    if (held === null) await lock.release();
   }
 }
 

@@ -86,10 +86,13 @@ export class Entries {
     return { mark, stamp: stampOf(members) };
   }
 
-  /** Removes an entry, in one step as far as others see it; needs the lock alone. */
+  /** Removes an entry if it is there, in one step as far as others see it; needs the lock alone. */
   async remove(key: string): Promise<void> {
     await this.dropDraft(key);
-    await rename(this.#entry(key), this.#draft(key));
+    await rename(this.#entry(key), this.#draft(key)).catch((error: NodeJS.ErrnoException) => {
+      // Another process was faster.
+      if (error.code !== 'ENOENT') throw error;
+    });
     await this.dropDraft(key);
   }
 

@@ -76,7 +76,7 @@ export class Eviction {
   async #trim(): Promise<void> {
     // What a filling that died has left.
     for (const key of await this.#entries.drafts())
-      await this.#alone(key, () => this.#entries.dropDraft(key));
+      await this.#alone(key, () => this.#entries.dropDraft(key).then(() => true));
     const keys = await this.#measured();
     let count = keys.length;
     let total = keys.reduce((sum, key) => sum + (this.#bytes.get(key) ?? 0), 0);
@@ -108,12 +108,18 @@ export class Eviction {
     const there = new Set(keys);
     for (const key of this.#bytes.keys()) if (!there.has(key)) this.#bytes.delete(key);
     for (const key of keys) {
-      if (this.#bytes.has(key)) continue;
-      const mark = await this.#entries.mark(key);
-      if (mark) this.#bytes.set(key, mark.bytes + OVERHEAD_BYTES);
-      else await this.#remove(key);
+      if (this.#bytes.has(key) || (await this.#measure(key))) continue;
+      // Another process may have filled it since.
+      await this.#remove(key, async () => !(await this.#measure(key)));
     }
     return keys.filter((key) => this.#bytes.has(key));
+  }
+
+  /** Notes what an entry takes; whether it is a whole one. */
+  async #measure(key: string): Promise<boolean> {
+    const mark = await this.#entries.mark(key);
+    if (mark) this.#bytes.set(key, mark.bytes + OVERHEAD_BYTES);
+    return mark !== null;
   }
 
   /** The least recently used first. */
@@ -124,27 +130,28 @@ export class Eviction {
     return used.sort(([, a], [, b]) => a - b).map(([key]) => key);
   }
 
-  async #remove(key: string): Promise<boolean> {
-    if (this.#told.isWanted(key)) return false;
-    const isRemoved = await this.#alone(key, () => this.#entries.remove(key));
-    if (isRemoved) {
+  /**
+   * Whether it is gone, by this process or another.
+   * @param isDue asked once nobody else can change the entry
+   */
+  async #remove(key: string, isDue: () => Promise<boolean> = async () => true): Promise<boolean> {
+    const isFree = () => !this.#told.isWanted(key);
+    if (!isFree()) return false;
+    return this.#alone(key, async () => {
+      if (!(await isDue()) || !isFree()) return false;
+      await this.#entries.remove(key);
       this.#bytes.delete(key);
       this.#told.onRemove(key);
-    }
-    return isRemoved;
+      return true;
+    });
   }
 
-  /** A step with the lock of an entry that nobody uses; whether it could be taken, and the step succeeded. */
-  async #alone(key: string, step: () => Promise<void>): Promise<boolean> {
+  /** A step with the lock of an entry that nobody uses; false where another has it. */
+  async #alone(key: string, step: () => Promise<boolean>): Promise<boolean> {
     const lock = await tryLock(this.#entries.lock(key), 'exclusive');
     if (!lock) return false;
     try {
-      await step();
-      return true;
-    } catch (error) {
-      // Another process was faster.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-      throw error;
+      return await step();
     } finally {
       await lock.release();
     }
