@@ -14,7 +14,7 @@ async function behind(t: TestContext, url: string, before: (request: IncomingMes
   const proxy = createServer(async (incoming, outgoing) => {
     await before(incoming);
     const { method, url: path, headers } = incoming;
-    const passed = request({ hostname, port, method, path, headers }, (answer) => {
+    const passed = request({ hostname, port, method, path, headers, agent: false }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
     });

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { quietPort } from '../support/program.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { run, start } from './cli-support.ts';
@@ -166,7 +167,7 @@ describe('jq-worker', () => {
   });
 
   it('waits for a server that is away, and registers once it is there', async (t) => {
-    const early = await startTestServer(t);
+    const early = await startTestServer(t, { port: await quietPort() });
     await early.stop();
     const state = join(await temporaryDirectory(t), 'state');
     const argv = ['--state', state, '--json', '--server', early.url, '--log-level', 'silent'];

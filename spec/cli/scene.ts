@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test';
+import { quietPort } from '../support/program.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { begin, run } from './cli-support.ts';
@@ -6,7 +7,8 @@ import { jobOf, playWorker } from './played-worker.ts';
 
 /** A server, the command line that is aimed at it, and who works for it. */
 export async function scene(t: TestContext, options: Parameters<typeof startTestServer>[1] = {}) {
-  const server = await startTestServer(t, options);
+  // It may be started anew where it was.
+  const server = await startTestServer(t, { port: await quietPort(), ...options });
   const env = { JQ_SERVER: server.url, ...(options.token === undefined ? {} : { JQ_TOKEN: options.token }) };
   return {
     server,

@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { type ClusterSnapshot, throughput } from '../../bin/jobs/cluster-snapshot.ts';
 import { runProgram } from '../../bin/program.ts';
 import { bar, sparkline } from '../../bin/terminal/bar.ts';
+import { quietPort } from '../support/program.ts';
 import { startTestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { run } from './cli-support.ts';
@@ -137,7 +138,7 @@ describe('top on a terminal', () => {
   });
 
   it('keeps the last view while the server is away, and goes on when it is back', async (t) => {
-    const first = await startTestServer(t);
+    const first = await startTestServer(t, { port: await quietPort() });
     await submit(first.url, 'a.yaml');
     const terminal = new Terminal();
     const code = terminal.top('--server', first.url);

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import type { Page } from 'playwright-core';
 import { Freshness } from '../../gateway/ui/client/model/freshness.ts';
 import { dateTime } from '../../gateway/ui/client/text/format.ts';
+import { quietPort } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer } from '../support/server.ts';
 import { seriousFaults } from './axe.ts';
@@ -21,7 +22,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`says so once, greys everything, and shows how old its data is, ${colorScheme}`, async (t) => {
-      const server = await startTestServer(t);
+      const server = await startTestServer(t, { port: await quietPort() });
       const hand = await Hand.register(server.client, { name: 'bench', slots_total: 2 });
       const job = await submit(server.client, { name: 'watched', ...pipelines('a', 'b') });
       await hand.run();
@@ -58,7 +59,7 @@ describe('the dashboard while its server is away', requires('chromium'), () => {
   }
 
   it('follows a server that comes back with an older state, whose events have smaller numbers', async (t) => {
-    const server = await startTestServer(t);
+    const server = await startTestServer(t, { port: await quietPort() });
     await submit(server.client, pipelines('a', 'b', 'c'));
     await submit(server.client, pipelines('d'));
     const page = await open(server.url, { expected: /ERR_CONNECTION|WebSocket connection|404/ });

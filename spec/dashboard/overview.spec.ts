@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { SHOWN } from '../../gateway/ui/client/model/live-feed.ts';
+import { quietPort } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -178,7 +179,7 @@ describe('the cluster on the dashboard', requires('chromium'), () => {
   });
 
   it('reconnects by itself, and shows every event that it missed, once', async (t) => {
-    const server = await startTestServer(t);
+    const server = await startTestServer(t, { port: await quietPort() });
     await submit(server.client, { name: 'before' });
     const page = await open(server.url, { expected: AWAY });
     await connection(page, 'Live');

@@ -145,7 +145,7 @@ describe('the past of an actor, made to happen again by its machine', () => {
   });
 
   it('ends where it is committed: after a worker fell silent', async (t) => {
-    const times = { leaseTtl: 0.4, heartbeatInterval: 0.2, workerDeadAfter: 0.6 };
+    const times = { leaseTtl: 3, heartbeatInterval: 0.5, workerDeadAfter: 3.5 };
     const { client, hand } = await started(t, times);
     const { id } = await submit(client, { ...pipelines('a'), retry: { max_attempts: 1 } });
     await hand.run();

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { freePort } from '../support/listen.ts';
+import { quietPort } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { filesBelow, readText, runnable } from './documents/markdown.ts';
@@ -31,7 +31,7 @@ describe('the commands of a document that are marked as runnable', () => {
     test(`run from the first to the last: ${path}`, requires('bash', 'curl'), async (t) => {
       const folder = await temporaryDirectory(t);
       for (const name of FOLDERS) symlinkSync(join(ROOT, name), join(folder, name));
-      const port = await freePort();
+      const port = await quietPort();
       const { code, output } = await run(scriptOf(blocks).replaceAll(PORT, String(port)), folder, port);
       assert.equal(code, 0, output);
     });

@@ -12,6 +12,7 @@ import { clientOf } from '../support/client.ts';
 import { closingServer } from '../support/closing-server.ts';
 import { listen, listenFor } from '../support/listen.ts';
 import { sha256 } from '../support/sha256.ts';
+import { until } from '../support/until.ts';
 
 interface Breaks {
   /** Bytes of each answer that breaks off. */
@@ -140,13 +141,19 @@ describe('a download', () => {
     server.close();
   });
 
-  it('is not given up while its reader pauses, and never looks complete after an abort', async () => {
+  it('is not given up while its reader pauses, and never looks complete after an abort', async (t) => {
     const bytes = randomBytes(500_000);
     const server = await closingServer({ '/x': bytes });
     const getter = new HttpGetter();
+    t.after(() => {
+      getter.close();
+      server.stop();
+    });
     const url = new URL('/x', server.url);
-    const rested = await getter.get(url, { silenceMs: 50 });
-    await delay(300);
+    const rested = await getter.get(url, { silenceMs: 3_600_000 });
+    await until('what waits for its reader', () => rested.readableLength > 0);
+    // As when so much time has passed.
+    rested.socket.emit('timeout');
     assert.equal(sha256(await slowly(rested)), sha256(bytes));
 
     const stop = new AbortController();
@@ -154,7 +161,5 @@ describe('a download', () => {
     const reading = slowly(stopped);
     stop.abort();
     await assert.rejects(reading, { name: 'AbortError' });
-    getter.close();
-    server.stop();
   });
 });

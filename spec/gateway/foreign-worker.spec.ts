@@ -173,7 +173,7 @@ describe('another implementation of a worker, reporting', () => {
   });
 
   it('is no longer named by a task that was cancelled because it fell silent', async (t) => {
-    const client = await foreigner(t, { leaseTtl: 0.5, heartbeatInterval: 0.1 });
+    const client = await foreigner(t, { leaseTtl: 3, heartbeatInterval: 0.5 });
     const job = await client.submit();
     const worker = await client.register();
     await client.take(worker);

@@ -68,7 +68,8 @@ export class FaultProxy {
     }
     const { hostname, port } = this.#target;
     const { method, url, headers } = incoming;
-    const onward = request({ hostname, port, method, path: url, headers: withoutExpect(headers) }, (from) => {
+    const asks = { hostname, port, method, path: url, headers: withoutExpect(headers), agent: false };
+    const onward = request(asks, (from) => {
       if (fault === 'lose answer') {
         from.resume().once('end', () => incoming.socket.destroy());
         return;

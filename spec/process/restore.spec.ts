@@ -19,7 +19,7 @@ import sqlite3 from 'sqlite3';
 import { ResponseError } from '../../gateway/client/errors.ts';
 import { start } from '../cli/cli-support.ts';
 import { heard } from '../support/heard.ts';
-import { ROOT } from '../support/program.ts';
+import { quietPort, ROOT } from '../support/program.ts';
 import { until } from '../support/until.ts';
 import { check, made, namesIn, pathOf, places, restore, restored, rot, serve } from './backup-support.ts';
 
@@ -171,7 +171,7 @@ describe('a worker that registered before the restore', () => {
     await first.server.kill();
     await restored(to, target);
 
-    const second = await serve(t, root, { state: target, leaseTtl: 2, heartbeatInterval: 1 });
+    const second = await serve(t, root, { state: target, leaseTtl: 4, heartbeatInterval: 1 });
     for (const [id, session] of [
       [worker, 1],
       [worker, undefined],
@@ -218,7 +218,7 @@ describe('a worker that registered before the restore', () => {
 
   it('goes on by itself, with jq-worker, when a restored server takes the place of its own', async (t) => {
     const { root, state, to, restored: target } = await places(t);
-    const first = await serve(t, root, { state, leaseTtl: 3, heartbeatInterval: 1 });
+    const first = await serve(t, root, { state, port: await quietPort(), leaseTtl: 3, heartbeatInterval: 1 });
     const gate = join(root, 'gate');
     const runner = join(root, 'runner.sh');
     // Takes a second; after the restore it ends at once.

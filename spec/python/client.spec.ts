@@ -40,15 +40,18 @@ async function between(
     const line = `${method} ${path.split('?')[0]}`;
     lines.push(line);
     const isLost = loses(line);
-    const passed = request({ port: server.port, host: '127.0.0.1', method, path, headers }, (answer) => {
-      if (isLost === true) return void answer.resume().on('end', () => incoming.socket.destroy());
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      if (isLost === false) return void answer.pipe(outgoing);
-      answer.once('data', (bytes: Buffer) => {
-        answer.destroy();
-        outgoing.write(bytes.subarray(0, isLost), () => incoming.socket.destroy());
-      });
-    });
+    const passed = request(
+      { port: server.port, host: '127.0.0.1', method, path, headers, agent: false },
+      (answer) => {
+        if (isLost === true) return void answer.resume().on('end', () => incoming.socket.destroy());
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        if (isLost === false) return void answer.pipe(outgoing);
+        answer.once('data', (bytes: Buffer) => {
+          answer.destroy();
+          outgoing.write(bytes.subarray(0, isLost), () => incoming.socket.destroy());
+        });
+      },
+    );
     passed.on('error', () => outgoing.destroy());
     incoming.pipe(passed);
   });

@@ -13,8 +13,8 @@ describe('a store whose commits take half a second', () => {
     const state = join(await temporaryDirectory(t), 'state');
     const figures = await slowStore({ state, slowMs: 500, seconds: 2, clients: 200, waves: 1 });
     t.diagnostic(JSON.stringify(figures));
-    // One commit each would be two a second.
-    assert.ok(figures.perSecond > 50, 'requests share a commit');
+    // One commit each would be two a second; a busy machine does not get to many more than ten.
+    assert.ok(figures.perSecond > 10, 'requests share a commit');
     assert.ok(figures.heavyAccepted > 0, 'what fits is accepted');
     assert.ok(figures.heavyRefused > 0, 'what does not fit is refused');
     // Bodies of 64 MiB, each several times over while it is on its way into the store.

@@ -38,12 +38,9 @@ describe('a token that expires', () => {
   it('has its streams closed with 1008 at that moment, without a word from anybody', async (t) => {
     const authFile = join(await temporaryDirectory(t), 'auth.json');
     const kept = { name: 'kept', roles: ['admin'], token: 'kept' };
-    // The start of a server takes a moment: the time counts from the stream on.
-    await writeFile(authFile, JSON.stringify([kept]));
-    const server = await startTestServer(t, { authFile });
-    const temp = { name: 'temp', roles: ['viewer'], token: 'temp', expires_at: soon(3) };
+    const temp = { name: 'temp', roles: ['viewer'], token: 'temp', expires_at: soon(3600) };
     await writeFile(authFile, JSON.stringify([kept, temp]));
-    await server.reload();
+    const server = await startTestServer(t, { authFile });
     const streams = ['temp', 'kept'].map((token) => {
       const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/events/stream`, {
         headers: bearer(token),
@@ -59,6 +56,10 @@ describe('a token that expires', () => {
       return seen;
     });
     await until('both streams', () => streams.every(({ open }) => open));
+    // Not before the streams are there, however long they took to come.
+    temp.expires_at = soon(1);
+    await writeFile(authFile, JSON.stringify([kept, temp]));
+    await server.reload();
     const end = await until('the end of one', () => streams[0]?.closed);
     assert.deepEqual(end, [1008, 'the credential has expired']);
     assert.ok(Date.now() >= Date.parse(temp.expires_at) - 50, 'not before its time');

@@ -12,13 +12,14 @@ import type { LiveEvent } from '../../gateway/backend.ts';
 import { nothing } from '../store/row-support.ts';
 import { job, TestCluster } from '../support/cluster.ts';
 import { holdCommits } from '../support/hold-commits.ts';
+import { quietPort } from '../support/program.ts';
 import { assertSigned, KEY, startReceiver } from '../support/receiver.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 /** A cluster that tells a receiver of the ends of jobs, with a worker. */
 async function notifying(t: TestContext) {
-  const receiver = await startReceiver(t);
+  const receiver = await startReceiver(t, await quietPort());
   const cluster = await TestCluster.start(t);
   cluster.notify = { url: receiver.url, key: KEY };
   await cluster.restart();
@@ -198,12 +199,21 @@ describe('notifications', () => {
 
   it('that have arrived while the store cannot commit are not sent again', async (t) => {
     const { cluster, receiver, received, ends, arrived, pending } = await notifying(t);
+    const { fetch } = globalThis;
+    let isRead = false;
+    t.mock.method(globalThis, 'fetch', async (...asked: Parameters<typeof fetch>) => {
+      const answer = await fetch(...asked);
+      isRead = true;
+      return answer;
+    });
     receiver.hangs();
     await ends();
     await arrived(1);
     cluster.fillDisk();
     await assert.rejects(cluster.submit());
     receiver.answer();
+    // Else the time that passes now would be that of the receiver.
+    await until('the answer to be read', () => isRead);
     for (let i = 0; i < 30; i++) await cluster.clock.advance(1);
     await cluster.servesAgain();
     await until('it to be written', async () => {

@@ -8,8 +8,7 @@ import { parse } from 'yaml';
 import { start } from '../cli/cli-support.ts';
 import { serverMetrics, workerProgramMetrics } from '../design/documents/metrics.ts';
 import { bearer } from '../gateway/support.ts';
-import { freePort } from '../support/listen.ts';
-import { ROOT } from '../support/program.ts';
+import { quietPort, ROOT } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -144,7 +143,7 @@ describe('the metrics of a server and a worker', () => {
         .replace('127.0.0.1:8765', new URL(server.url).host)
         .replace('127.0.0.1:9101', new URL(workerMetrics).host);
       await writeFile(join(folder, 'prometheus.yml'), config);
-      const address = `127.0.0.1:${await freePort()}`;
+      const address = `127.0.0.1:${await quietPort()}`;
       const prometheus = spawn(
         'prometheus',
         [

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import type { TestContext } from 'node:test';
 
 /** Has a server listen on loopback; on a free port, if none is given. */
@@ -21,12 +21,4 @@ export function close(server: Server): void {
 export async function listenFor(t: TestContext, server: Server): Promise<{ port: number; url: string }> {
   t.after(() => close(server));
   return listen(server);
-}
-
-/** A port that is free now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  const { port } = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

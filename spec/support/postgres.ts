@@ -3,9 +3,9 @@ import { statfsSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './listen.ts';
 import { NOBODY } from './nobody.ts';
 import { PostgresNode } from './postgres-node.ts';
+import { quietPort } from './program.ts';
 
 /** Where Linux keeps files in memory, and bytes that have to be free there. */
 const MEMORY = { folder: '/dev/shm', bytes: 4 * 2 ** 30 };
@@ -49,7 +49,7 @@ export async function postgresCluster(
   folder?: string,
 ): Promise<PostgresCluster> {
   const directory = await folderOfFiles(folder);
-  const node = new PostgresNode({ directory, name: 'data', port: await freePort(), settings });
+  const node = new PostgresNode({ directory, name: 'data', port: await quietPort(), settings });
   await node.make();
   await node.start();
   return {

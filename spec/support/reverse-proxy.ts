@@ -24,7 +24,9 @@ export async function reverseProxy(t: TestContext, server: string, options: Prox
     if (below === undefined) return undefined;
     const told: IncomingHttpHeaders = { ...headers, 'x-forwarded-proto': secure ? 'https' : 'http' };
     if (renames) Object.assign(told, { host, 'x-forwarded-host': headers.host });
-    return { port, host: '127.0.0.1', method, path: strips ? below : url, headers: told };
+    // Over a connection of its own: the server may close one that was idle just as a request goes out.
+    const own = { port, host: '127.0.0.1', agent: false };
+    return { ...own, method, path: strips ? below : url, headers: told };
   };
   const proxy = createServer((incoming, outgoing) => {
     const aim = aimOf(incoming);

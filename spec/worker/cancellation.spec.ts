@@ -94,11 +94,11 @@ describe('a cancelled task leaves no process behind', () => {
 
 describe('a task leaves no process behind', () => {
   it('that times out', async (t) => {
-    const differs = { timeout_seconds: 2, retry: { max_attempts: 1 } };
+    const differs = { timeout_seconds: 5, retry: { max_attempts: 1 } };
     const [, params, names] = trees[2] as (typeof trees)[0];
     const { server, job, pids, members } = await play(t, params, names, differs);
     const task = await taskIn(server, job);
-    assert.deepEqual([task.status, task.error], ['failed', 'timed out after 2 s']);
+    assert.deepEqual([task.status, task.error], ['failed', 'timed out after 5 s']);
     assert.deepEqual(pids.filter(isAlive), []);
     assert.deepEqual(members(), []);
   });

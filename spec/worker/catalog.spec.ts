@@ -98,8 +98,8 @@ describe('a dataset that a catalog names', () => {
       answer = () => response.end(bytes);
     });
     const using = [one, other, one, other, one, other].map(({ use }) => use('corn'));
-    await until('all to have read the index', () => server.count('index.json') === 6);
-    await until('one to fetch', () => server.count('corn-1.zip') === 1);
+    await until('all to have read the index', () => server.count('index.json') >= 6);
+    await until('one to fetch', () => server.count('corn-1.zip') >= 1);
     answer();
     const paths = (await Promise.all(using)).map(({ path }) => path);
     assert.equal(new Set(paths).size, 1);
@@ -290,9 +290,9 @@ describe('a dataset that cannot be placed', () => {
     server.answers.set('/sets/corn-1.zip', (_, response) => response.write(bytes.subarray(0, 10)));
     const stop = new AbortController();
     const first = use('corn', stop.signal);
-    await until('a fetch to begin', () => server.count('corn-1.zip') === 1);
+    await until('a fetch to begin', () => server.count('corn-1.zip') >= 1);
     const second = use('corn');
-    await until('the other to ask', () => server.count('index.json') === 2);
+    await until('the other to ask', () => server.count('index.json') >= 2);
     server.answers.clear();
     stop.abort();
     await assert.rejects(first, { name: 'AbortError' });

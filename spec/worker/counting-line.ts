@@ -49,7 +49,9 @@ export class CountingLine {
     const { method, url = '', headers } = incoming;
     const line = `${method} ${url}`;
     this.seen.push(line);
-    const passed = request(`${this.#server}${url}`, { method, headers }, async (answer) => {
+    // Over a connection of its own: under one that was idle, the server may close it just as a request goes out.
+    const how = { method, headers, agent: false };
+    const passed = request(`${this.#server}${url}`, how, async (answer) => {
       if (await this.meet(line, answer, outgoing)) return;
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);

@@ -13,7 +13,7 @@ const soon = (seconds: number): number => Date.now() / 1000 + seconds;
 describe('a worker that knows when its machine is taken away', () => {
   it('gives back what still runs shortly before, and ends by itself', async (t) => {
     const server = await startTestServer(t);
-    const endsAt = soon(4);
+    const endsAt = soon(8);
     const worker = await startTestWorker(t, server, { endsAt, drainSeconds: 1 });
     const mark = join(await temporaryFolder(t), 'pid');
     const job = await submit(server, { do: 'stubborn', mark }, { retry: { max_attempts: 1 } });

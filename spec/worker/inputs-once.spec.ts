@@ -68,7 +68,7 @@ describe('an artifact that many tasks name', () => {
     const worker = await startTestWorker(t, line, { slots: 4 });
     const all = several(server, 4, artifact(id));
     await until('all four to have asked what it is', () => line.count(id, 'HEAD') >= 4);
-    await until('one to fetch it', () => line.count(id) === 1);
+    await until('one to fetch it', () => line.count(id) >= 1);
     held.resolve(false);
     const paths = (await all).map((task) => specOf(task).dataset.path as string);
     assert.equal(new Set(paths).size, 4, 'each has its own');
@@ -89,8 +89,8 @@ describe('an artifact that many tasks name', () => {
     const go = join(folder, 'go');
     const marks = ['a', 'b'].map((name) => join(folder, name));
     for (const mark of marks) await submit(server, { do: 'wait', mark, until: go }, artifact(id));
-    await until('both to have asked what it is', () => line.count(id, 'HEAD') === 2);
-    await until('one to fetch it', () => line.count(id) === 1);
+    await until('both to have asked what it is', () => line.count(id, 'HEAD') >= 2);
+    await until('one to fetch it', () => line.count(id) >= 1);
     held.resolve(false);
     for (const mark of marks) await pidIn(mark);
     await writeFile(go, '');
@@ -140,8 +140,7 @@ describe('an artifact that many tasks name', () => {
     const none = await startTestWorker(t, line, { cacheGb: 0 });
     for (const times of [1, 2]) {
       await several(server, 1, artifact(id));
-      // It may be removed before the task that it was fetched for has it, and is fetched once more then.
-      assert.ok(line.count(id) >= times, `${line.count(id)} of ${times}`);
+      assert.equal(line.given(id), times, line.story);
       await until('it to be gone', async () => (await keptIn(join(none.state, 'cache'))).length === 0);
     }
     await none.stop();
@@ -170,7 +169,7 @@ describe('an artifact that many tasks name', () => {
     const task = await taskIn(server, await submit(server, { do: 'echo' }, artifact(id)));
     assert.equal(task.status, 'failed');
     assert.match(`${task.error}`, new RegExp(`artifact '${id}' arrived damaged .*, 3 times`));
-    assert.equal(line.count(id), 3);
+    assert.equal(line.given(id), 3, line.story);
     const cache = join(worker.state, 'cache');
     assert.deepEqual([await keptIn(cache), await readdir(join(cache, 'drafts'))], [[], []]);
   });

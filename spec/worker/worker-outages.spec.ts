@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { freePort } from '../support/listen.ts';
+import { quietPort } from '../support/program.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { temporaryFolder } from './folder.ts';
@@ -10,7 +10,7 @@ import { isAlive, logOf, pidIn, startTestWorker, submit, taskIn, taskOf } from '
 
 /** A server on a port that can be listened on again at once, which one that the system chose cannot. */
 async function startServer(t: TestContext, options: Partial<TestServer['config']> = {}): Promise<TestServer> {
-  return startTestServer(t, { ...options, port: await freePort() });
+  return startTestServer(t, { ...options, port: await quietPort() });
 }
 
 /** The same server again: same state, same port. */

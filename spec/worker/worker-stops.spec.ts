@@ -59,11 +59,11 @@ describe('a timeout', () => {
   it('ends the child; the attempt fails with its number of seconds, and may be repeated', async (t) => {
     const { server } = await serverAndWorker(t);
     const mark = join(await temporaryFolder(t), 'pid');
-    const differs = { timeout_seconds: 1.5, retry: { max_attempts: 1 } };
+    const differs = { timeout_seconds: 4.5, retry: { max_attempts: 1 } };
     const job = await submit(server, { do: 'stubborn', mark }, differs);
     const child = await pidIn(mark);
     const task = await taskIn(server, job);
-    assert.deepEqual([task.status, task.error], ['failed', 'timed out after 1.5 s']);
+    assert.deepEqual([task.status, task.error], ['failed', 'timed out after 4.5 s']);
     assert.equal(isAlive(child), false);
     const events = await server.client.call('listJobEvents', { params: { id: job } });
     assert.equal(events.find((event) => event.type === 'task_failed')?.data.retriable, true);
