@@ -16,11 +16,7 @@ const draining = json(503, { detail: 'the server is shutting down', code: 'drain
 
 describe('the body of a request that is sent on', () => {
   test('comes whole to the next server, though the first one refused it before all of it was there', async (t) => {
-    let refused = 0;
-    const first = await leaderThat(t, (request, response) => {
-      response.on('finish', () => refused++);
-      draining(request, response);
-    });
+    const first = await leaderThat(t, draining);
     const bodies: string[] = [];
     const next = await leaderThat(t, async (request, response) => {
       bodies.push(await textOf(request));
@@ -29,9 +25,10 @@ describe('the body of a request that is sent on', () => {
     const { gateway, leadership } = await standbyOf(t, first.url);
     const raw = await RawConnection.open(gateway.port);
     t.after(() => raw.close());
+    const before = leadership.looks;
     raw.head(CANCEL, { 'Content-Type': 'application/json', 'Content-Length': '9' });
     raw.write('{"a"');
-    await until('the first to refuse it', () => refused > 0);
+    await until('the refusal of the first to be read', () => leadership.looks >= before + 2);
     leadership.now(next.url);
     await until('the next to be asked', () => next.requests.length > 0);
     raw.write(':"b"}');

@@ -10,9 +10,16 @@ import { gatewayFor } from './support.ts';
 /** One that stands by, for whom the test says who leads. */
 class StandsBy implements Leadership {
   leads = false;
-  leader: { url: string } | null = null;
+  /** How often somebody looked who leads: once before a server is asked, and again when its refusal was read. */
+  looks = 0;
   readonly refusal = new ClusterError('standing_by', 'this server stands by, and cannot ask');
   readonly #listeners = new Set<() => void>();
+  #leader: { url: string } | null = null;
+
+  get leader(): { url: string } | null {
+    this.looks++;
+    return this.#leader;
+  }
 
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
@@ -20,7 +27,7 @@ class StandsBy implements Leadership {
   }
 
   now(url: string | null): void {
-    this.leader = url === null ? null : { url };
+    this.#leader = url === null ? null : { url };
     for (const tell of this.#listeners) tell();
   }
 }
