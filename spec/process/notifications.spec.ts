@@ -92,14 +92,17 @@ describe('a server that notifies', () => {
     await until('the first try', () => receiver.received.length === 1);
     await made(state, to);
     await first.server.kill();
+    // It may have tried again meanwhile.
+    const tried = receiver.received.length;
     await restored(to, target);
 
     receiver.answers(204);
     const second = await serve(t, target, receiver.url);
     assert.equal(await second.pending(), 0);
     await second.endJob('new');
-    await until('the other one', () => receiver.received.length === 2);
-    assert.equal(receiver.received[1]?.body.data.job.name, 'new');
+    const told = () => receiver.received.slice(tried).map(({ body }) => body.data.job.name);
+    await until('the other one', () => told().length > 0);
+    assert.deepEqual(told(), ['new']);
   });
 
   it('takes its secret from what systemd has laid out, and never tells it', async (t) => {

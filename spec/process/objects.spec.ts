@@ -19,6 +19,7 @@ import { JOB } from '../support/job.ts';
 import { requires } from '../support/requires.ts';
 import { temporaryDirectory } from '../support/server.ts';
 import { type ServerProgramOptions, startServerProgram } from '../support/server-program.ts';
+import { until } from '../support/until.ts';
 import { smallDisk } from '../worker/small-disk.ts';
 
 /** A server process and what a client does with it. */
@@ -64,7 +65,7 @@ describe('an artifact whose bytes are damaged on the disk of the server', () => 
       const outcome = await first.download(artifact_id);
       assert.equal(outcome, size > 1_000_000 ? 'broken off' : '410 artifact_lost');
       assert.equal(await first.download(artifact_id), '410 artifact_lost');
-      assert.match(first.server.stderr, /damaged and were put aside/);
+      await until('the line', () => /damaged and were put aside/.test(first.server.stderr));
       await first.server.terminate();
 
       const second = await serve(t, { state });
@@ -132,8 +133,11 @@ describe('a disk of artifacts that cannot be used', () => {
     writeFileSync(objects, 'a file in the place of the folder');
     const refused = await upload(bytes);
     assert.deepEqual([refused.status, refused.code], [503, 'objects_unavailable']);
-    assert.match(server.stderr, /the disk of the artifacts cannot be used/);
-    assert.ok(server.stderr.includes(objects), 'which file it is');
+    const said = await until(
+      'the line',
+      () => /^.*the disk of the artifacts cannot be used.*$/m.exec(server.stderr)?.[0],
+    );
+    assert.ok(said.includes(objects), 'which file it is');
     rmSync(objects);
     renameSync(`${objects}.away`, objects);
     assert.equal((await upload(bytes)).status, 200);
