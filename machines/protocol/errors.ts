@@ -53,17 +53,21 @@ export class ClusterError extends AppError {
   readonly code: ErrorCode;
   readonly faults: ValidationIssue[] | undefined;
 
-  constructor(code: ErrorCode, detail: string, faults?: ValidationIssue[]) {
-    super(detail);
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    more: ErrorOptions & { faults?: ValidationIssue[] | undefined } = {},
+  ) {
+    super(detail, more);
     this.code = code;
-    this.faults = faults;
+    this.faults = more.faults;
   }
 
   /** A body that is valid JSON but not what the endpoint takes; the sentence names the first faults. */
   static invalid(what: string, faults: ValidationIssue[]): ClusterError {
     const shown = faults.slice(0, 3).map((f) => `${f.path} ${f.message}`);
     const more = faults.length > 3 ? `; and ${faults.length - 3} more` : '';
-    return new ClusterError('invalid_body', `invalid ${what}: ${shown.join('; ')}${more}`, faults);
+    return new ClusterError('invalid_body', `invalid ${what}: ${shown.join('; ')}${more}`, { faults });
   }
 
   static unknown(what: string, id: string): ClusterError {

@@ -51,12 +51,14 @@ export function admitJob(size: JobSize, allow: { allowPythonJobs: boolean }): vo
     throw new ClusterError(
       'too_many_tasks',
       `the job makes ${count} tasks; at most ${MAX_TASKS} are allowed`,
-      [
-        {
-          path: size.pipelines > 1 ? '/pipelines' : '/datasets',
-          message: `makes ${count} tasks, more than ${MAX_TASKS}`,
-        },
-      ],
+      {
+        faults: [
+          {
+            path: size.pipelines > 1 ? '/pipelines' : '/datasets',
+            message: `makes ${count} tasks, more than ${MAX_TASKS}`,
+          },
+        ],
+      },
     );
   }
 }

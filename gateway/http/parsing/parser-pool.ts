@@ -150,7 +150,7 @@ class ParserProcess {
     else if ('fault' in answer) job?.reject(new Error(`a body could not be read: ${answer.fault}`));
     else {
       const { code, detail, faults } = answer.refused;
-      job?.reject(new ClusterError(code, detail, faults));
+      job?.reject(new ClusterError(code, detail, { faults }));
     }
     this.#pool.free();
   }

@@ -32,7 +32,7 @@ export function queryReader(schema: TObject | undefined): QueryReader {
       faults.push(...checked.faults);
     }
     const sentences = faults.map(({ path, message }) => `'${path.slice(1)}' ${message}`);
-    throw new ClusterError('malformed_query', `malformed query: ${sentences.join('; ')}`, faults);
+    throw new ClusterError('malformed_query', `malformed query: ${sentences.join('; ')}`, { faults });
   };
 }
 

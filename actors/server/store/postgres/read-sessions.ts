@@ -45,10 +45,7 @@ export class ReadSessions {
 /** What a GET is told while the database does not answer. */
 const asUnreadable = (fault: unknown): unknown =>
   breaksConnection(fault)
-    ? Object.assign(
-        new ClusterError('store_unavailable', 'the store cannot be read at the moment; try again'),
-        {
-          cause: fault,
-        },
-      )
+    ? new ClusterError('store_unavailable', 'the store cannot be read at the moment; try again', {
+        cause: fault,
+      })
     : fault;
