@@ -31,6 +31,7 @@ export class Bench {
         `${options.folder} lies in memory, where an fsync costs nothing; name a disk with --dir`,
       );
     }
+    process.once('exit', this.#removeFolders);
   }
 
   /** A count by scale. */
@@ -58,6 +59,13 @@ export class Bench {
       .splice(0)
       .map((server) => (this.options.profile ? server.stop() : server.kill()));
     await Promise.all(stopping);
-    for (const path of this.#folders.splice(0)) rmSync(path, { recursive: true, force: true });
+    this.#removeFolders();
+    process.off('exit', this.#removeFolders);
   }
+
+  /** Also where the bench is ended from outside, when its servers have just been killed. */
+  readonly #removeFolders = (): void => {
+    for (const path of this.#folders.splice(0))
+      rmSync(path, { recursive: true, force: true, maxRetries: 20 });
+  };
 }

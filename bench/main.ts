@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { BenchOptions } from './bench.ts';
 import { loadFigures, mergeFigures, saveFigures } from './figures.ts';
@@ -98,4 +99,7 @@ function keepProfile(directory: string, before: readonly string[], workloads: re
   process.stdout.write(`${name}: ${JSON.stringify(profile, null, 2)}\n`);
 }
 
+// What it started ends with it, as `exit` says in their files; by itself a signal would leave all of it behind.
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
 await main();

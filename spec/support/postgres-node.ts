@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { NOBODY } from './nobody.ts';
@@ -80,6 +80,11 @@ export class PostgresNode {
     const socket = join(this.#options.directory, `.s.PGSQL.${this.port}`);
     for (const left of [socket, `${socket}.lock`]) rmSync(left, { force: true });
     if (segment) spawnSync('ipcrm', ['-m', segment]);
+  }
+
+  /** The same where it runs. */
+  killIfThere(): void {
+    if (existsSync(join(this.#data, 'postmaster.pid'))) this.kill();
   }
 
   /** To all of its processes. */

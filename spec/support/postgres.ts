@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { statfsSync } from 'node:fs';
+import { rmSync, statfsSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +50,12 @@ export async function postgresCluster(
 ): Promise<PostgresCluster> {
   const directory = await folderOfFiles(folder);
   const node = new PostgresNode({ directory, name: 'data', port: await quietPort(), settings });
+  // It is no child of this process, and would stay where that is ended while it is used.
+  const endAtOnce = () => {
+    node.killIfThere();
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
+  };
+  process.once('exit', endAtOnce);
   await node.make();
   await node.start();
   return {
@@ -59,6 +65,7 @@ export async function postgresCluster(
     database: () => newDatabase(node),
     async stop() {
       await node.stop();
+      process.off('exit', endAtOnce);
       await rm(directory, { recursive: true, force: true });
     },
   };
