@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Actor, createActor } from 'xstate';
 import type { ClusterClient } from '../../gateway/client/client.ts';
@@ -15,6 +16,7 @@ import type { Clock } from '../shared/clock.ts';
 import { EngineError } from './engine.ts';
 import { type Engines, lookAround, type Seen } from './look.ts';
 import { Notes } from './notes.ts';
+import { UnheardWorkers } from './unheard.ts';
 import { UnusedWorkers } from './unused.ts';
 import { workerName } from './worker-command.ts';
 
@@ -41,6 +43,7 @@ export class FleetKeeper {
   readonly #notes: Notes;
   readonly #actors = new Map<string, Actor<typeof templateMachine>>();
   readonly #unused = new UnusedWorkers();
+  readonly #unheard = new UnheardWorkers();
   readonly #said = new Map<string, string>();
   /** Ids of allocations whose workers were told to end. */
   readonly #drained = new Set<string>();
@@ -75,8 +78,9 @@ export class FleetKeeper {
   async round(): Promise<Round> {
     const seen = await this.#lookAround();
     this.#tell(seen);
-    this.#noteUnused(seen, this.#plan(seen));
-    const plan = this.#plan(seen);
+    const unheard = this.#noteUnheard(seen);
+    this.#noteUnused(seen, this.#plan(seen, unheard));
+    const plan = this.#plan(seen, unheard);
     for (const decided of plan.templates) await this.#act(decided);
     await this.#notes.write([...this.#actors].map(([name, actor]) => [name, actor.getSnapshot().context]));
     return { plan, blind: seen.blind };
@@ -122,7 +126,22 @@ export class FleetKeeper {
     this.#parts.log.warn({ template, why }, 'an allocation failed');
   }
 
-  #plan({ demand, allocations, workers, blind }: Seen): Plan {
+  /** Who was given a machine and is not heard of has gone astray: no more are sent after it at once. @returns the allocations of all such */
+  #noteUnheard(seen: Seen): ReadonlySet<string> {
+    const { fleet, clock } = this.#parts;
+    const { ids, fresh } = this.#unheard.in(seen, clock.now());
+    for (const { template, place, id } of fresh) {
+      const worker = workerName(fleet.name, template, place);
+      const log = join(fleet.state, template, `${place}.log`);
+      this.#fail(
+        template,
+        `${id} has run for long, and the server does not hear of ${worker}: look at ${log}`,
+      );
+    }
+    return ids;
+  }
+
+  #plan({ demand, allocations, workers, blind }: Seen, unheard: ReadonlySet<string> = new Set()): Plan {
     const { fleet, clock, brought } = this.#parts;
     const seeing = fleet.templates.filter(({ engine }) => !blind.has(engine));
     const templates = seeing.map((template): TemplateFacts => {
@@ -132,7 +151,7 @@ export class FleetKeeper {
       const state = value === 'paused' || value === 'trying' ? value : 'ready';
       return { template, profile: profileOf(template, brought), context, state };
     });
-    return planOf({ now: clock.now(), demand, templates, allocations, workers });
+    return planOf({ now: clock.now(), demand, templates, allocations, workers, unheard });
   }
 
   /** A worker that left without ever having had a task, though there is something for it: once may be, twice is not. */

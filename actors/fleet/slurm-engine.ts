@@ -36,6 +36,8 @@ export class SlurmEngine implements Engine {
   readonly #start: WorkerStart;
   /** Jobs that are known to have ended; null before the first look, when nobody knows what is new. */
   #ended: ReadonlySet<string> | null = null;
+  /** Places that were asked for since the last look. */
+  readonly #asked = new Map<Template, readonly number[]>();
 
   constructor(start: WorkerStart) {
     this.#start = start;
@@ -56,8 +58,22 @@ export class SlurmEngine implements Engine {
       before === null ? [] : ended.filter((row) => FAILED.has(row.status) && !before.has(row.id));
     return {
       allocations: rows.filter(({ status }) => !ENDED.has(status)).map(allocationOf),
-      failures: await Promise.all(failed.map((row) => this.#failureOf(row))),
+      failures: [...this.#unseenIn(rows), ...(await Promise.all(failed.map((row) => this.#failureOf(row))))],
     };
+  }
+
+  /** What Slurm took and does not show would be asked for again and again. */
+  #unseenIn(rows: readonly Row[]): Look['failures'] {
+    const asked = [...this.#asked];
+    this.#asked.clear();
+    const isSeen = (template: string, places: readonly number[]) =>
+      rows.some((row) => row.template === template && places.includes(row.place));
+    return asked
+      .filter(([{ name }, places]) => !isSeen(name, places))
+      .map(([{ name }, places]) => ({
+        template: name,
+        why: `sbatch took ${places.length} job(s) called ${jobName(this.#start.fleet.name, name)}, and squeue shows none: does something rename or hide them?`,
+      }));
   }
 
   async ask(template: Template, { places, permanent }: Asked): Promise<void> {
@@ -67,6 +83,7 @@ export class SlurmEngine implements Engine {
     ];
     for (const { places: some, isPermanent } of kinds)
       if (some.length > 0) await this.#submit(template, some, isPermanent);
+    this.#asked.set(template, places);
   }
 
   async withdraw(allocations: readonly Allocation[]): Promise<void> {

@@ -45,6 +45,8 @@ export interface Facts {
   templates: readonly TemplateFacts[];
   allocations: readonly Allocation[];
   workers: readonly OwnWorker[];
+  /** Ids of allocations that have run for long without a worker: they serve nothing. */
+  unheard: ReadonlySet<string>;
 }
 
 /** What a template is to do, and why. */
@@ -102,14 +104,15 @@ class Draft {
   spare = 0;
   isFull = false;
 
-  constructor(facts: TemplateFacts, { now, allocations, workers }: Facts) {
+  constructor(facts: TemplateFacts, { now, allocations, workers, unheard }: Facts) {
     this.facts = facts;
     const { name } = facts.template;
     this.own = allocations.filter(({ template }) => template === name);
     const working = workers.filter(({ template }) => template === name);
     this.profile = working.at(-1)?.profile ?? facts.profile;
     this.#taken = new Set([...this.own, ...working].map(({ place }) => place));
-    this.supply = this.own.map((allocation) => this.#supplyOf(allocation, working, now));
+    const served = this.own.filter(({ id }) => !unheard.has(id));
+    this.supply = served.map((allocation) => this.#supplyOf(allocation, working, now));
   }
 
   #supplyOf(allocation: Allocation, workers: readonly OwnWorker[], now: number): Supply {
@@ -159,8 +162,9 @@ class Draft {
     const there = this.own.length + this.asked;
     const { state, template } = this.facts;
     if (state === 'paused') return 0;
-    if (state === 'trying') return Math.max(0, 1 - there);
-    return Math.max(0, template.max - there);
+    const room = Math.max(0, template.max - there);
+    // What serves nothing is no try.
+    return state === 'trying' ? Math.min(room, Math.max(0, 1 - this.supply.length - this.asked)) : room;
   }
 
   plan(now: number): TemplatePlan {

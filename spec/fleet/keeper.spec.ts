@@ -159,6 +159,37 @@ describe('who keeps a fleet', () => {
     assert.match(await why(keeper), /for another 30 s: lab\.cpu\.2 ended with exit code 2: error: --python/);
   });
 
+  it('pauses when a machine was given, and the server does not hear of its worker: it asks for another then, and counts on that one no more', async (t) => {
+    const { engine, clock, log, open, submit, comes } = await scene(t);
+    const keeper = await open();
+    await submit(2);
+    await keeper.round();
+    engine.starts(1);
+    const second = await comes(2);
+    await second.take();
+    await keeper.round();
+    clock.time += 299;
+    await keeper.round();
+    assert.doesNotMatch(await why(keeper), /pauses/);
+    clock.time += 1;
+    await keeper.round();
+    await keeper.round();
+    assert.match(
+      await why(keeper),
+      /pauses .*: job-1 has run for long, and .* does not hear of lab\.cpu\.1: look at .*cpu\/1\.log/,
+    );
+    assert.equal(log.filter((line) => line === 'an allocation failed').length, 1, 'once');
+    assert.deepEqual(engine.drained, [], 'nobody ends it');
+    clock.time += 30;
+    await keeper.round();
+    await keeper.round();
+    assert.deepEqual(engine.asked.at(-1), { template: 'cpu', places: [3] }, 'the other one works');
+    await submit(1);
+    await comes(1);
+    await keeper.round();
+    assert.equal(engine.asked.length, 2, 'it is counted on again once it is heard of');
+  });
+
   it('decides nothing of what it cannot see: of an engine that is not there, or without the server', async (t) => {
     const { server, engine, open, submit } = await scene(t);
     const keeper = await open();

@@ -9,6 +9,7 @@ function plan(given: Partial<Omit<Facts, 'demand'>> & { groups?: Facts['demand']
   const { groups = [], ...rest } = given;
   return planOf({
     ...{ now: NOW, templates: [facts()], allocations: [], workers: [], demand: { groups } },
+    unheard: new Set(),
     ...rest,
   });
 }
@@ -44,6 +45,19 @@ describe('what a fleet asks for', () => {
       asks({ groups: [wanted(1)], workers: [worker(1, 1)] }),
       { cpu: [2] },
       'its place is taken',
+    );
+    const unheard = new Set([allocation(2).id]);
+    assert.deepEqual(
+      asks({ groups: [wanted(2)], allocations, unheard }),
+      { cpu: [3] },
+      'one whose worker is not heard of serves nothing, and has its place',
+    );
+    const templates = [facts({}, 'trying')];
+    const given = { groups: [wanted(2)], templates, allocations: [allocation(2)] };
+    assert.deepEqual(
+      [asks(given), asks({ ...given, unheard })],
+      [{ cpu: [] }, { cpu: [1] }],
+      'nor is it a try',
     );
   });
 
