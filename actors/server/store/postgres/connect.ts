@@ -13,6 +13,21 @@ type Connected = ((error: Error) => void) | ((error: null, client: Client) => vo
 /** What a session is set to, whatever the database says. */
 type Settings = Readonly<Record<string, string>>;
 
+/**
+ * Of every session, where nothing else is said of it: what a role or a database is set to for others would end sessions that are idle or at
+ * work, have numbers and texts read otherwise than they were written, or hide a warning.
+ */
+const ALWAYS: Settings = {
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_session_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+  default_transaction_isolation: 'read\\ committed',
+  extra_float_digits: '1',
+  standard_conforming_strings: 'on',
+  client_min_messages: 'notice',
+};
+
 /** Milliseconds until a connection has to stand: shorter where another host can be asked instead. */
 const CONNECT_MS = { alone: 10_000, among: 3000 };
 
@@ -152,7 +167,9 @@ export class Database {
   #config(at: number, name: string, settings: Settings = {}): ClientConfig {
     const address = new URL(this.#addresses[at] as URL);
     const own = address.searchParams.get('options') ?? process.env.PGOPTIONS ?? '';
-    const options = Object.entries(settings).map(([setting, value]) => `-c ${setting}=${value}`);
+    const options = Object.entries({ ...ALWAYS, ...settings }).map(
+      ([setting, value]) => `-c ${setting}=${value}`,
+    );
     address.searchParams.set('options', [own, ...options].join(' ').trim());
     return {
       connectionString: address.href,

@@ -50,8 +50,11 @@ const PASSING = new Set([
 const isPassing = (fault: unknown): boolean =>
   PASSING.has((fault as { code?: string }).code ?? '') || /timeout|terminated/.test((fault as Error).message);
 
-/** Resources, limits, a conflict, an operator who intervenes, a standby, the system, corruption. */
-const OF_THE_SERVER = /^(53|40|55|57|58|XX|25006)/;
+/**
+ * Resources, limits, a conflict, an operator who intervenes, a standby, the system, corruption; and rights, schemas, tables, columns or
+ * functions that are not there any more: what is asked for is always the same, so that no message is to blame.
+ */
+const OF_THE_SERVER = /^(53|40|55|57|58|XX|25006|42501|3F000|42P01|42703|42883)/;
 
 /** The same fault, where it is one of the store as a whole as such. */
 export function asStoreFault(fault: unknown): unknown {

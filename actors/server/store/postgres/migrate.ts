@@ -15,8 +15,6 @@ const FORBIDDEN = '42501';
 interface Facts {
   version: number;
   encoding: string;
-  synchronous: string;
-  fsync: string;
   /** How many sessions this role may have at once. */
   sessions: number;
 }
@@ -30,30 +28,44 @@ const MOST_SESSIONS = `(SELECT CASE WHEN rolsuper THEN all_of_them ELSE least(al
     FROM pg_roles, pg_database, (SELECT current_setting('max_connections')::bigint AS all_of_them) AS of
     WHERE rolname = current_user AND datname = current_database())`;
 
+const refuse = (place: string, why: string): never => {
+  throw new StartError('store_unreadable', `cannot use ${place} as a store: ${why}`);
+};
+
 /**
- * Whether a database can be a store: nothing may be acknowledged there before it is on the disk.
+ * Nothing may be acknowledged before it is on the disk. What is true of a session stays so, whatever the database is set to meanwhile.
+ * @throws StartError `store_unreadable`
+ */
+export async function assertDurable(client: Client, place: string): Promise<void> {
+  const { rows } = await client.query<{ synchronous: string; fsync: string }>(
+    `SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false) AS synchronous,
+            current_setting('fsync') AS fsync`,
+  );
+  const [{ synchronous, fsync }] = rows as [(typeof rows)[0] & object];
+  if (synchronous === 'off')
+    refuse(place, 'synchronous_commit is off: what is acknowledged could be lost; set it to on');
+  if (fsync === 'off') refuse(place, 'fsync is off: what is acknowledged could be lost; set it to on');
+}
+
+/**
+ * Whether a database can be a store.
  * @throws StartError `store_unreadable`
  */
 export async function assertUsable(client: Client, place: string): Promise<void> {
   const { rows } = await client.query<Facts>(
     `SELECT current_setting('server_version_num')::bigint AS version, current_setting('server_encoding') AS encoding,
-            current_setting('synchronous_commit') AS synchronous, current_setting('fsync') AS fsync,
             ${MOST_SESSIONS} AS sessions`,
   );
   const facts = rows[0] as Facts;
-  const refuse = (why: string): never => {
-    throw new StartError('store_unreadable', `cannot use ${place} as a store: ${why}`);
-  };
   if (facts.version < OLDEST)
-    refuse(`it is PostgreSQL ${Math.floor(facts.version / 10_000)}; 15 or newer is needed`);
-  if (facts.encoding !== 'UTF8') refuse(`its encoding is ${facts.encoding}; make a database in UTF8`);
+    refuse(place, `it is PostgreSQL ${Math.floor(facts.version / 10_000)}; 15 or newer is needed`);
+  if (facts.encoding !== 'UTF8') refuse(place, `its encoding is ${facts.encoding}; make a database in UTF8`);
   if (facts.sessions < SESSIONS)
     refuse(
+      place,
       `it lets this role have ${facts.sessions} sessions, and a server needs ${SESSIONS}: raise max_connections, or the limit of the role or the database`,
     );
-  if (facts.synchronous === 'off')
-    refuse('synchronous_commit is off: what is acknowledged could be lost; set it to on');
-  if (facts.fsync === 'off') refuse('fsync is off: what is acknowledged could be lost; set it to on');
+  await assertDurable(client, place);
 }
 
 /** The numbered migrations of this program, in order. */

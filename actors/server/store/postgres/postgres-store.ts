@@ -1,7 +1,9 @@
 import type { Client, Pool } from 'pg';
+import { StartError } from '../../../../machines/protocol/start-error.ts';
 import type { Candidate } from '../candidate.ts';
 import type { Changes } from '../changes.ts';
 import type { Table } from '../columns.ts';
+import { StoreFault } from '../fault.ts';
 import { hasArtifactOf, isEmpty, isUnnamed, loadRows, loadRowsBy } from '../rows-by.ts';
 import { fitsOneStatement, partsOf } from '../split-changes.ts';
 import { type Queries, type SqlText, textOf } from '../sql.ts';
@@ -79,7 +81,11 @@ export class PostgresStore implements Store {
 
   async probe(): Promise<void> {
     await (this.#hooks.beforeProbe ?? this.#hooks.beforeCommit)?.();
-    await this.#turns.attempt(noteTurn);
+    await this.#turns.attempt(async (session, turn) => {
+      await noteTurn(session, turn);
+      // Turns may write where this small one does not.
+      await assertRights(session.client, this.place).catch(asFault);
+    });
   }
 
   load<Row>(table: Table<Row>, where: SqlText, ...params: unknown[]): Promise<Row[]> {
@@ -140,6 +146,11 @@ export class PostgresStore implements Store {
     await Promise.all([this.#reads.close(), this.#loads.end()]);
     await this.#turns.close();
   }
+}
+
+/** Whose sentence says what to do. */
+function asFault(fault: unknown): never {
+  throw fault instanceof StartError ? new StoreFault(fault.message) : fault;
 }
 
 type Numbers = readonly [epoch: number, turn: number];

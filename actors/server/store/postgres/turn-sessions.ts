@@ -9,6 +9,7 @@ import type { Database } from './connect.ts';
 import { assertNotSuperseded, beginEpoch, EpochOver } from './epochs.ts';
 import { asStoreFault, breaksConnection } from './faults.ts';
 import { TURNS, takeLock, WAITS } from './lock.ts';
+import { assertDurable } from './migrate.ts';
 import { noteLeader, Presence, resign } from './presence.ts';
 import { destroy, untilSilent, unwarned } from './sessions.ts';
 import { standBy } from './stand-by.ts';
@@ -35,9 +36,6 @@ export const WRITING = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   plan_cache_mode: 'force_generic_plan',
-  statement_timeout: '0',
-  idle_in_transaction_session_timeout: '0',
-  default_transaction_isolation: 'read\\ committed',
   tcp_keepalives_idle: '5',
   tcp_keepalives_interval: '2',
   tcp_keepalives_count: '3',
@@ -221,7 +219,7 @@ export class TurnSessions {
   /** @returns the last turn of the epoch before */
   #connect(): Promise<number | null> {
     this.#connecting ??= this.#locked()
-      .then((client) => this.#lead(client, async () => {}))
+      .then((client) => this.#lead(client, () => assertDurable(client, this.#database.place)))
       .finally(() => {
         this.#connecting = null;
       });
