@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { isNobody } from '../../gateway/client/beside.ts';
 import { ClusterClient } from '../../gateway/client/client.ts';
 import { processMetrics } from '../../gateway/metrics/process-metrics.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
@@ -8,6 +9,7 @@ import { acquireLock } from '../shared/lock.ts';
 import { type AgentActor, createAgent, watch } from './agent.ts';
 import { dropLeftovers, recoverLeftovers } from './attempt/recover-leftovers.ts';
 import { type Settings, settingsOf, type WorkerConfig } from './config.ts';
+import { Addresses } from './link/addresses.ts';
 import { takeLeave } from './link/heartbeat.ts';
 import { Identity } from './link/identity.ts';
 import { declarationOf } from './link/registration.ts';
@@ -46,12 +48,17 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
   const settings = settingsOf({ ...config, state: resolve(config.state) });
   const lock = await acquireLock(join(settings.state, 'worker.lock'));
   const { server, token, ca } = settings;
-  const client = new ClusterClient({ server, token, ca, role: 'worker' });
+  const client = new ClusterClient({
+    ...{ server, token, ca, role: 'worker' },
+    onLeave: (fault) => void (isNobody(fault) && addresses.look()),
+  });
+  const addresses = new Addresses(client, settings.log);
   let agent: AgentActor | undefined;
   const shared = new WorkerContext(settings, client, () => agent?.send({ type: 'WOKE' }));
   let stopProcessMetrics = () => {};
   let served: { readonly url: string; close(): void } | undefined;
   const release = async () => {
+    addresses.close();
     served?.close();
     stopProcessMetrics();
     await shared.close();
@@ -84,6 +91,7 @@ export async function startWorkerProgram(config: WorkerConfig): Promise<RunningW
     logTransitions(agent, settings.log, settings.server);
     const running = handleOf(agent, client, release, cancelMs(settings));
     agent.start();
+    void addresses.look();
     await Promise.race([running.registered, running.ended, firstLinkError(agent)]);
     return running;
   } catch (error) {

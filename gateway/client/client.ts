@@ -41,6 +41,8 @@ export interface ClientOptions {
   role?: 'client' | 'worker';
   /** Milliseconds without a byte of the answer before the request is given up. Default 30,000. */
   timeoutMs?: number;
+  /** Told why another address is asked from now on. */
+  onLeave?: (fault: unknown) => void;
   /**
    * What carries the requests, except downloads; default: sockets of the client's own. Simulations give a network
    * that they play.
@@ -69,7 +71,7 @@ export class ClusterClient {
   readonly #direct = new DirectUploads(this.#objects);
 
   constructor(options: ClientOptions) {
-    this.#servers = new Servers(options.server);
+    this.#servers = new Servers(options.server, options.onLeave);
     this.#options = options;
     this.#dispatcher =
       options.dispatcher ??
@@ -91,9 +93,14 @@ export class ClusterClient {
     return this.#servers.count > 1;
   }
 
+  /** The addresses that are asked where that one cannot be. */
+  get others(): readonly string[] {
+    return this.#servers.others.map(({ url }) => url);
+  }
+
   /** The same for another server of the cluster. */
   at(server: string): ClusterClient {
-    return new ClusterClient({ ...this.#options, server });
+    return new ClusterClient({ ...this.#options, server, onLeave: () => {} });
   }
 
   /**
@@ -101,7 +108,7 @@ export class ClusterClient {
    * @param fault what came of it
    */
   leave(server: string, fault: unknown): void {
-    if (isElsewhere(fault)) this.#servers.leave({ url: server });
+    if (isElsewhere(fault)) this.#servers.leave({ url: server }, fault);
   }
 
   /** Calls a JSON endpoint by its name in the route table. */

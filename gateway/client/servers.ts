@@ -15,15 +15,25 @@ export interface Address {
 /** The servers of one cluster, of which one leads: the one that answered last is asked, until it does no more. */
 export class Servers {
   readonly #all: readonly Address[];
+  readonly #onLeave: (fault: unknown) => void;
   #at = 0;
 
-  /** @param text their addresses, separated by commas */
-  constructor(text: string) {
+  /**
+   * @param text their addresses, separated by commas
+   * @param onLeave told why another one is asked from now on
+   */
+  constructor(text: string, onLeave: (fault: unknown) => void = () => {}) {
     this.#all = text.split(',').map(addressOf);
+    this.#onLeave = onLeave;
   }
 
   get count(): number {
     return this.#all.length;
+  }
+
+  /** Those that are not asked at present. */
+  get others(): readonly Address[] {
+    return this.#all.filter((_, at) => at !== this.#at);
   }
 
   get present(): Address {
@@ -43,15 +53,17 @@ export class Servers {
       try {
         return await ask(server, left > 1 ? FIRST_BYTE_MS : undefined);
       } catch (fault) {
-        if (isElsewhere(fault)) this.leave(server);
+        if (isElsewhere(fault)) this.leave(server, fault);
         if (left <= 1 || !isElsewhere(fault) || !isSafe(fault)) throw fault;
       }
     }
   }
 
   /** Goes on with the next one, unless somebody else has done so since that one was asked. */
-  leave({ url }: Pick<Address, 'url'>): void {
-    if (this.present.url === url) this.#at = (this.#at + 1) % this.#all.length;
+  leave({ url }: Pick<Address, 'url'>, fault: unknown): void {
+    if (this.present.url !== url || this.count === 1) return;
+    this.#at = (this.#at + 1) % this.#all.length;
+    this.#onLeave(fault);
   }
 }
 
