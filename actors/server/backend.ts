@@ -255,6 +255,7 @@ function aloneOn(
   return () => ({
     ...{ id: PLACE, place: PLACE, address: candidate?.address ?? null, version: PACKAGE_VERSION },
     ...{ status: 'leading', since, epoch: null, last_seen_at: clock.now(), event_id: events.lastId },
+    differs: [],
   });
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Backend } from '../../gateway/backend.ts';
 import type { Leadership } from '../../gateway/leadership.ts';
+import type { Configuration } from '../../machines/configuration.ts';
 import { StartError } from '../../machines/protocol/start-error.ts';
 import { SupersededError } from '../../machines/protocol/superseded-error.ts';
 import { type BackendOptions, type RunningBackend, startBackend } from './backend.ts';
@@ -12,7 +13,10 @@ import type { ReadSessions } from './store/postgres/read-sessions.ts';
 /** Milliseconds between two tries to read a database that is away. */
 const AGAIN_MS = 1_000;
 
-type Options = Omit<BackendOptions, 'candidate' | 'metrics'>;
+interface Options extends Omit<BackendOptions, 'candidate' | 'metrics'> {
+  /** What the servers on one store have to be told alike; nothing where it is left out. */
+  configuration?: () => Configuration;
+}
 
 /** A backend that stands by until the store is its own. */
 export class FailoverBackend implements Omit<RunningBackend, 'backend'> {
@@ -29,7 +33,7 @@ export class FailoverBackend implements Omit<RunningBackend, 'backend'> {
   #standby: StandbyBackend | null = null;
 
   private constructor(options: Options) {
-    this.#reign = new Reign(options.log);
+    this.#reign = new Reign(options.log, options.configuration ?? (() => ({})));
     this.#relay = new BackendRelay(this.#reign);
     this.#standsBy = this.#reign.stoodBy.then(() => this.#standBy(options));
     this.#starting = this.#start(options);

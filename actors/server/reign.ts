@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type Actor, createActor } from 'xstate';
 import type { Leadership } from '../../gateway/leadership.ts';
+import type { Configuration } from '../../machines/configuration.ts';
 import { ClusterError } from '../../machines/protocol/errors.ts';
 import { type Leader, type ReignEvent, reignMachine } from '../../machines/reign.ts';
 import type { Candidate, StoreSight } from './store/candidate.ts';
@@ -18,10 +19,13 @@ const SIGHT_MS = 5_000;
 /** A server's own reign: its statechart, driven by what happens to the store, and what that means for those who ask. */
 export class Reign implements Candidate, Leadership {
   readonly #log: Logger;
+  readonly configuration: () => Configuration;
   readonly #actor: Actor<typeof reignMachine> = createActor(reignMachine).start();
   readonly #end = new AbortController();
   readonly #listeners = new Set<() => void>();
   #address: string | null = null;
+  /** What it was told otherwise than the one that leads, when that was compared last. */
+  #differs = '';
   /** Who leads, as those know it who send requests on; the same as long as that is so. */
   #target: { key: string; url: string } | null = null;
   #sight: { isOurs: boolean; at: number } = { isOurs: false, at: performance.now() };
@@ -40,8 +44,9 @@ export class Reign implements Candidate, Leadership {
     this.#tellSuperseded = resolve;
   });
 
-  constructor(log: Logger) {
+  constructor(log: Logger, configuration: () => Configuration) {
     this.#log = log;
+    this.configuration = configuration;
   }
 
   get state(): keyof typeof WORDS {
@@ -116,6 +121,15 @@ export class Reign implements Candidate, Leadership {
     this.#sight = { isOurs, at: performance.now() };
     this.#looks = true;
     if (isOurs) this.onEvents(lastEventId);
+  }
+
+  differs(names: readonly string[]): void {
+    const list = names.join(', ');
+    if (list === this.#differs) return;
+    this.#differs = list;
+    const who = whoLeads(this.other);
+    if (list === '') this.#log.info('was told the same as the one that leads');
+    else this.#log.warn({ differs: names }, `was told otherwise than the server that leads: ${list}; ${who}`);
   }
 
   storeTaken(): void {

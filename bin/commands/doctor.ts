@@ -1,3 +1,4 @@
+import { askBeside } from '../../gateway/client/beside.ts';
 import type { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError } from '../../gateway/client/errors.ts';
 import { leaderBeside } from '../../gateway/client/leading.ts';
@@ -15,7 +16,7 @@ export class DoctorCommand extends ClientCommand {
   static override usage = clientUsage('doctor', {
     details: `
       Looks at the server, its store and disk, the object store, the clocks, the workers, the versions of all, and the queue, and says
-      what is wrong and what to do. Of store, disk, objects and queue a server that stands by knows nothing: the one that leads is asked. It needs a credential that may read, and changes nothing. The exit code is 0 where
+      what is wrong and what to do. Of store, disk, objects and queue a server that stands by knows nothing: the one that leads is asked. Of several addresses (\`--server a,b\`) each is asked whether it is there. It needs a credential that may read, and changes nothing. The exit code is 0 where
       nothing keeps people from their work, also with warnings, and 1 where something does; a server that does not
       answer is exit code 4. \`--json\` prints \`{ok, findings: [{about, level, says, do}]}\`, each level being \`ok\`,
       \`warning\` or \`problem\`.
@@ -49,6 +50,7 @@ async function look(client: ClusterClient): Promise<Examined> {
     leading:
       typeof ready !== 'string' && !ready.leads ? await lookBeside(client) : leadingAs(client, ready, own),
     workers: await workersOf(client),
+    ...(await lookAround(client)),
   };
 }
 
@@ -82,6 +84,18 @@ async function lookBeside(client: ClusterClient): Promise<Examined['leading']> {
   } catch (error) {
     return { fault: `the one that leads cannot be asked from here (${(error as Error).message})` };
   }
+}
+
+/** The servers on the store, and whether the other addresses that this program was told are among them. */
+async function lookAround(client: ClusterClient): Promise<Pick<Examined, 'servers' | 'beside'>> {
+  const serversOf = async (asked: ClusterClient, target = {}) =>
+    (await asked.call('listServers', target)).servers;
+  const servers = await serversOf(client).catch(() => null);
+  const isBeside = async (asked: ClusterClient, target: object) => {
+    const theirs = await serversOf(asked, target);
+    return servers === null || theirs.some(({ id }) => servers.some((own) => own.id === id));
+  };
+  return { servers, beside: await askBeside(client, isBeside) };
 }
 
 /** Null while nobody can tell, as the store is away. */

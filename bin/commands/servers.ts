@@ -15,6 +15,7 @@ export class ServersCommand extends ClientCommand {
       can be asked. Under \`since\` stands when a server began to lead, or to stand by; under \`epoch\` the number of the reign, each
       larger than the one before; under \`behind\` how many events there are by now that it had not seen when it last said that
       it is there, under \`seen\` when that was. A \`silent\` one has said nothing for 5 s, or led before, and is forgotten after a minute.
+      What servers were told otherwise than the one that leads, flags and credentials, stands below.
     `,
     examples: [['List the servers', 'jqctl servers']],
   });
@@ -22,10 +23,22 @@ export class ServersCommand extends ClientCommand {
   protected async act({ client, output }: Session): Promise<number> {
     const answer = await client.callText('listServers');
     if (output.json) await output.print(answer);
-    else await output.print(listOf(replyOf('listServers', answer), output));
+    else {
+      const view = replyOf('listServers', answer);
+      await output.print(listOf(view, output));
+      for (const line of differing(view)) await output.print(line);
+    }
     return EXIT.done;
   }
 }
+
+/** Those that would lead otherwise. */
+const differing = ({ servers }: ServersView): string[] =>
+  servers
+    .filter(({ differs }) => differs.length > 0)
+    .map(({ address, place, differs }) =>
+      plain(`${address ?? place} was told otherwise than the one that leads: ${differs.join(', ')}`),
+    );
 
 function listOf({ servers, last_event_id }: ServersView, output: Session['output']): string {
   const now = Date.now() / 1000;

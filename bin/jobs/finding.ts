@@ -1,3 +1,4 @@
+import type { ServerView } from '../../machines/schema/servers.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import type { Series } from './series.ts';
 
@@ -10,6 +11,10 @@ export interface Examined {
   leading: Leading | { fault: string };
   /** Its clock, and this machine's at the same moment; null where it did not say. */
   clocks: { server: number; own: number } | null;
+  /** All that are on its store; null where it does not tell. */
+  servers: readonly ServerView[] | null;
+  /** What the other addresses say that this program was told. */
+  beside: readonly Beside[];
   /** Of the last round trip, in seconds. */
   roundTrip: number;
   principal: string;
@@ -25,6 +30,13 @@ export interface Leading {
   /** Why it is not ready; null where it is. */
   notReady: string | null;
   metrics: Series;
+}
+
+/** One of several addresses that a program was told. */
+export interface Beside {
+  server: string;
+  /** Whether it is one of the servers on the same store, or why that could not be asked. */
+  said: boolean | Error;
 }
 
 /** What is looked at, in the order in which it is told. */

@@ -3,6 +3,7 @@ import { conditionOf } from '../../machines/worker/condition.ts';
 import { bytes, duration } from '../terminal/format.ts';
 import { type Examined, type Finding, type Leading, ok, problem, warning } from './finding.ts';
 import { objects } from './health-objects.ts';
+import { besides, differing, standby, unasked } from './health-servers.ts';
 import type { Series } from './series.ts';
 
 /** Seconds that clocks may differ. */
@@ -30,6 +31,8 @@ export function examine(found: Examined): Finding[] {
     ...server(found),
     ...certificate(found.own),
     ...(isKnown ? standby(found.server, leading) : unasked(leading)),
+    ...differing(found.servers ?? []),
+    ...found.beside.flatMap(besides),
     ...of(store, disk, objects),
     ...clocks(found),
     ...(found.workers === null
@@ -38,19 +41,6 @@ export function examine(found: Examined): Finding[] {
     ...of(queue, paused, notifications),
   ];
 }
-
-const standby = (asked: string, { server }: Leading): Finding[] =>
-  server === asked
-    ? []
-    : [ok('server', `it stands by; store, disk and queue are those of ${server}, which leads`)];
-
-const unasked = ({ fault }: { fault: string }): Finding[] => [
-  warning(
-    'store',
-    `this server stands by; ${fault}`,
-    'run it where that one can be reached: jqctl doctor --server URL; jqctl servers says which leads',
-  ),
-];
 
 function server({ server, version, roundTrip, principal, own: metrics }: Examined): Finding[] {
   const up = Date.now() / 1000 - (metrics.value('process_start_time_seconds') ?? Number.NaN);

@@ -11,6 +11,7 @@ import { isLoopback } from '../../gateway/http/admission/origin.ts';
 import { dashboardPage } from '../../gateway/ui/page.ts';
 import { PACKAGE_VERSION } from '../../gateway/version.ts';
 import { backupInProcess } from './backup-process.ts';
+import { configurationOf } from './configuration.ts';
 import { openLog } from './log.ts';
 import type { ServerConfig } from './server-config.ts';
 import { type Renewable, receiverOf, renewAll, warnOfReaders } from './server-secrets.ts';
@@ -51,7 +52,7 @@ export async function startServer(config: ServerConfig): Promise<RunningServer> 
   const { log, reopen, close } = await openLog(config.serviceName, config);
   await warnOfReaders(config, log);
   const schedule = scheduleOf(config, log);
-  const cluster = await openCluster(config, log, schedule, notify);
+  const cluster = await openCluster(config, log, auth, schedule, notify);
   const gateway = await openGateway(config, log, cluster, auth).catch(async (fault) => {
     await cluster.stop();
     throw fault;
@@ -121,6 +122,7 @@ function scheduleOf({ state, backups, clock }: ServerConfig, log: Logger): Backu
 function openCluster(
   config: ServerConfig,
   log: Logger,
+  auth: Credentials,
   schedule: BackupSchedule | undefined,
   notify: Receiver | undefined,
 ): Promise<FailoverBackend> {
@@ -129,6 +131,7 @@ function openCluster(
     objects: config.objects,
     presign: config.presign,
     store: config.store,
+    configuration: () => configurationOf(config, auth),
     log,
     maxArtifactBytes: config.maxArtifactBytes,
     reserveBytes: config.reserveBytes,

@@ -65,6 +65,19 @@ export class Credentials {
     return this.#entries.length === 0;
   }
 
+  /**
+   * What each principal may do and until when, by its name, with one byte of the digest of its token: servers see by it, but for once in 256
+   * times, that a token is another one, and who reads it can confirm no guess.
+   */
+  get marks(): ReadonlyMap<string, string> {
+    const marks = new Map<string, string[]>();
+    for (const { digest, expiresAt, principal } of this.#entries) {
+      const mark = `${principal.rights.join(' ')} ${expiresAt ?? 'ever'} ${digest.toString('hex', 0, 1)}`;
+      marks.set(principal.name, [...(marks.get(principal.name) ?? []), mark]);
+    }
+    return new Map([...marks].map(([name, all]) => [name, all.sort().join(', ')]));
+  }
+
   /** When each token was used last, in seconds since the epoch, by its id. */
   get uses(): ReadonlyMap<string, number> {
     return this.#uses;

@@ -18,6 +18,10 @@ export const ServerView = Type.Object({
     Type.Integer({ description: 'of the one that leads, or led last; null in a state directory, too' }),
   ),
   last_seen_at: Type.Number({ description: 'by the clock of the database' }),
+  differs: Type.Array(Type.String(), {
+    description:
+      'what it was told otherwise than the one that leads: flags, and credentials by their principals',
+  }),
   event_id: Type.Integer({ description: 'of the last event that it knew then' }),
 });
 

@@ -4,6 +4,8 @@ import { describe, it } from 'node:test';
 import type { Examined } from '../../bin/jobs/finding.ts';
 import { examine } from '../../bin/jobs/health.ts';
 import { Series } from '../../bin/jobs/series.ts';
+import { ResponseError, unreachable } from '../../gateway/client/errors.ts';
+import type { ServerView } from '../../machines/schema/servers.ts';
 import type { WorkerView } from '../../machines/schema/views.ts';
 import { run } from '../cli/cli-support.ts';
 import { serverMetrics } from '../design/documents/metrics.ts';
@@ -11,10 +13,11 @@ import { emptyDatabase } from '../store/drivers.ts';
 import { cuttingProxy } from '../support/cutting-proxy.ts';
 import { fillable } from '../support/full-disk.ts';
 import { requires } from '../support/requires.ts';
-import { startTestServer } from '../support/server.ts';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { startServerProgram } from '../support/server-program.ts';
 import { until } from '../support/until.ts';
 
-const HEALTH = ['health.ts', 'health-objects.ts'].map((name) =>
+const HEALTH = ['health.ts', 'health-objects.ts', 'health-servers.ts'].map((name) =>
   readFileSync(new URL(`../../bin/jobs/${name}`, import.meta.url), 'utf8'),
 );
 const SERVER = 'http://127.0.0.1:8765';
@@ -62,9 +65,18 @@ function examined({ text = '', notReady, ...more }: Given = {}): Examined {
     ...{ server: SERVER, version: '1.0.0', ownVersion: '1.0.0', principal: 'ann', workers: [worker()] },
     ...{ clocks: { server: 1000, own: 1000.1 }, roundTrip: 0.01, own: metrics },
     ...{ leading: { server: SERVER, notReady: notReady ?? null, metrics } },
+    ...{ servers: null, beside: [] },
     ...more,
   };
 }
+
+const OTHER = 'http://127.0.0.1:8766';
+const beside = (said: boolean | Error) => examined({ beside: [{ server: OTHER, said }] });
+
+const standby = (differs: string[]): ServerView => ({
+  ...{ id: 'b', place: 'b (2)', address: OTHER, version: '1.0.0', status: 'standing_by', differs },
+  ...{ since: 0, epoch: null, last_seen_at: 0, event_id: 0 },
+});
 
 const store = (trouble: string) =>
   examined({ text: `jq_object_store_usable{trouble="${trouble}"} ${trouble === '' ? 1 : 0}\n` });
@@ -152,6 +164,20 @@ describe('jqctl doctor', () => {
       examined({ text: 'jq_tls_certificate_expires_seconds 1000\n' }),
       ['problem server'],
     ],
+    [
+      'a server that would lead otherwise',
+      examined({ servers: [standby(['--lease-ttl'])] }),
+      ['warning server'],
+    ],
+    ['a server that would lead alike', examined({ servers: [standby([])] }), []],
+    ['an address that does not answer', beside(unreachable(OTHER, new Error('gone'))), ['warning server']],
+    ['an address of another queue', beside(false), ['problem server']],
+    [
+      'an address where the credential is not known',
+      beside(new ResponseError(401, { detail: 'unknown credential' })),
+      ['problem server'],
+    ],
+    ['an address that stands by without its store', beside(new ResponseError(503, {})), []],
     ['a full disk', examined({ text: 'jq_disk_free_bytes 1000\n' }), ['problem disk']],
     ['a disk that is nearly full', examined({ text: 'jq_disk_free_bytes 30e9\n' }), ['warning disk']],
     ['clocks that differ', examined({ clocks: { server: 1000, own: 1020 } }), ['warning clocks']],
@@ -230,6 +256,27 @@ describe('jqctl doctor', () => {
     );
     assert.equal((await run(['doctor', '--server', server.url, '--token', 'wrong'])).code, 3);
     assert.equal((await run(['doctor', '--server', 'http://127.0.0.1:1'])).code, 4);
+  });
+});
+
+describe('jqctl doctor that is told several addresses', () => {
+  it('names those where nobody answers, that are of another queue, or where the credential is not known', async (t) => {
+    const server = await startTestServer(t, { token: 'good' });
+    // A process of its own, as servers are.
+    const other = await startServerProgram({ state: await temporaryDirectory(t) });
+    t.after(() => other.kill());
+    const closed = await startTestServer(t, { token: 'better' });
+    const nobody = 'http://127.0.0.1:1';
+    const all = [server, other, closed].map(({ url }) => url);
+    const { code, stdout } = await run([
+      ...['doctor', '--token', 'good', '--server', [nobody, ...all, server.url].join(',')],
+    ]);
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, new RegExp(`^ok +server +${server.url} runs`, 'm'));
+    assert.match(stdout, new RegExp(`^warning +server +cannot reach ${nobody} `, 'm'));
+    assert.match(stdout, new RegExp(`^problem +server +${other.url} is none of the servers beside`, 'm'));
+    assert.match(stdout, new RegExp(`^problem +server +${closed.url} refuses this credential`, 'm'));
+    assert.doesNotMatch(stdout, new RegExp(`(warning|problem) +server +${server.url}`));
   });
 });
 

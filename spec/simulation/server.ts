@@ -116,6 +116,8 @@ export class PlayedServer {
         leaderSeen: () => {},
         storeSeen: () => {},
         storeTaken: () => {},
+        differs: () => {},
+        configuration: () => ({}),
       },
       epochOver: () => this.#superseded(life),
     };

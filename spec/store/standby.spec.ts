@@ -183,10 +183,12 @@ describe('a second server on one database', requires('postgresql'), () => {
   test('is given the store by one whose last sign of life is still on its way, and that one does not end as superseded', async (t) => {
     const { store, first, second } = await pair(t);
     const other = await aside(t, store);
+    // Within a transaction a session sees the others as they were when it first looked.
+    const watch = await aside(t, store);
     await other.query('BEGIN');
     await other.query('SELECT 1 FROM servers WHERE id = (SELECT server FROM reign) FOR UPDATE');
     await until('it to say so', async () => {
-      const { rows } = await other.query<{ waits: number }>(
+      const { rows } = await watch.query<{ waits: number }>(
         "SELECT count(*)::int AS waits FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND query LIKE 'WITH beat%'",
       );
       return rows[0]?.waits === 1;

@@ -1,3 +1,4 @@
+import type { Configuration } from '../../../machines/configuration.ts';
 import type { Leader } from '../../../machines/reign.ts';
 
 /** What a server sees of the store every second. */
@@ -21,6 +22,10 @@ export interface Candidate {
   storeTaken(): void;
   /** Another one has it now: this one cannot write any more. */
   epochOver(leader: Leader | null): void;
+  /** What it was told other than the one that leads, by name; told again as long as that one leads. */
+  differs(names: readonly string[]): void;
+  /** What servers on one store have to be told alike, as it stands: files of credentials may be read again. */
+  configuration(): Configuration;
   /** Where clients reach it; null until it listens. */
   readonly address: string | null;
   /** It does not wait for the store any longer. */

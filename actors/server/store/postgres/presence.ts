@@ -3,6 +3,7 @@ import { PACKAGE_VERSION } from '../../../../gateway/version.ts';
 import type { Leader } from '../../../../machines/reign.ts';
 import { PLACE } from '../../../shared/place.ts';
 import type { Candidate } from '../candidate.ts';
+import { compareWithLeader } from './agreement.ts';
 import type { Database } from './connect.ts';
 import { latestVersion } from './migrate.ts';
 import { LEASE_MS } from './sessions.ts';
@@ -11,6 +12,8 @@ import { LEASE_MS } from './sessions.ts';
 
 /** Milliseconds between two signs of life. */
 const BEAT_MS = 1000;
+/** Signs of life between two looks at what the one that leads was told. */
+const COMPARED_EVERY = 2;
 /** Seconds after which a server that says nothing is forgotten. */
 const FORGOTTEN = 60;
 
@@ -96,6 +99,7 @@ export class Presence {
   #onOver: ((leader: Leader) => void) | null = null;
   #beating: Promise<void> | null = null;
   #hasPlace = false;
+  #beats = 0;
 
   constructor(database: Database, server: string, candidate: Candidate | undefined) {
     this.#server = server;
@@ -146,7 +150,11 @@ export class Presence {
     const values = [this.#server, PLACE, this.#candidate?.address ?? '', PACKAGE_VERSION];
     const { rows } = await this.#pool.query<Sign>(inTime(onOver ? BEAT : SIGN, values));
     const [{ event, version, beats }] = rows as [Sign];
-    this.#candidate?.storeSeen({ lastEventId: event, isOurs: version === (await latestVersion()) });
+    const isOurs = version === (await latestVersion());
+    this.#candidate?.storeSeen({ lastEventId: event, isOurs });
+    // One of another version may have no column for it.
+    if (this.#candidate && isOurs && this.#beats++ % COMPARED_EVERY === 0)
+      await compareWithLeader(this.#pool, this.#server, this.#candidate);
     if (onOver === null || beats !== 0) return;
     const beat = await beatOf(this.#pool);
     // Whoever has given the store away meanwhile has not lost it.

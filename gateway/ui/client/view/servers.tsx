@@ -25,7 +25,7 @@ export function Servers() {
 }
 
 function Server({ of, view }: { of: ServerView; view: ServersView }) {
-  const { address, place, status, since, epoch, version, last_seen_at, event_id } = of;
+  const { address, place, status, since, epoch, version, last_seen_at, event_id, differs } = of;
   const behind = Math.max(0, view.last_event_id - event_id);
   return (
     <>
@@ -41,6 +41,7 @@ function Server({ of, view }: { of: ServerView; view: ServersView }) {
       ) : (
         <>
           stands by since <Ago ts={since} />, {counted(behind, 'event')} behind
+          {differs.length > 0 && `, told otherwise: ${differs.join(', ')}`}
         </>
       )}
     </>
