@@ -49,7 +49,7 @@ export class Line {
     try {
       return await request();
     } catch (fault) {
-      if (fault instanceof ResponseError && fault.status !== 503) throw fault;
+      if (fault instanceof ResponseError && fault.status !== 503 && !isDoubt(fault)) throw fault;
       this.ledger.unanswered++;
       await delay(50);
       return undefined;
@@ -65,6 +65,9 @@ export class Line {
     throw new Error('the server is not waited for any more');
   }
 }
+
+/** Whether the server went down in doubt: what it was asked may have happened, as where nobody answers. */
+const isDoubt = ({ message }: ResponseError): boolean => message.includes('ends before it is known');
 
 /** Whether the server said that the task is not this worker's any more, or not in a state for it. */
 export const isFenced = (fault: unknown): boolean => fault instanceof ResponseError && fault.status === 409;
