@@ -1,6 +1,6 @@
 import { Option } from 'clipanion';
 import { readAs } from '../../gateway/client/replies.ts';
-import { compose, elements, members, RawJson } from '../../machines/json/raw.ts';
+import { compose, members, RawJson } from '../../machines/json/raw.ts';
 import { pipelineName, rankedName } from '../../machines/ranking/steps.ts';
 import { ArtifactView } from '../../machines/schema/views.ts';
 import type { Session } from '../cli/client-command.ts';
@@ -73,7 +73,7 @@ export class ArtifactsCommand extends JobCommand {
   /** Of a task, or of the whole job. */
   async #listed(client: Session['client'], id: string, task_id: string | undefined) {
     const query = task_id === undefined ? {} : { task_id };
-    return elements(await client.callText('listJobArtifacts', { params: { id }, query }))
+    return (await client.callList('listJobArtifacts', { params: { id }, query }))
       .map((text) => ({ text, artifact: readAs(ArtifactView, text, 'an artifact of the list') }))
       .filter(
         ({ artifact: { role, task_id: of } }) => (this.role ?? role) === role && (task_id ?? of) === of,

@@ -3,7 +3,7 @@ import type { ClusterClient } from '../../gateway/client/client.ts';
 import { ResponseError } from '../../gateway/client/errors.ts';
 import { type EventFrame, eventFrames } from '../../gateway/client/event-stream.ts';
 import { readAs } from '../../gateway/client/replies.ts';
-import { compact, elements } from '../../machines/json/raw.ts';
+import { compact } from '../../machines/json/raw.ts';
 import { EventView } from '../../machines/schema/views.ts';
 import { ClientCommand, type Session } from '../cli/client-command.ts';
 import { withDeadline } from '../cli/deadline.ts';
@@ -82,17 +82,17 @@ async function print({ output }: Session, { event, text }: EventFrame): Promise<
 }
 
 async function* lastEvents(client: ClusterClient, limit: number): AsyncGenerator<EventFrame> {
-  yield* frames(await client.callText('listEvents', { query: { limit } }));
+  yield* frames(await client.callList('listEvents', { query: { limit } }));
 }
 
 async function* allAfter(client: ClusterClient, afterId: number): AsyncGenerator<EventFrame> {
   for (let after = afterId; ; ) {
-    const page = frames(await client.callText('listEvents', { query: { after_id: after, limit: PAGE } }));
+    const page = frames(await client.callList('listEvents', { query: { after_id: after, limit: PAGE } }));
     yield* page;
     after = page.at(-1)?.event.id ?? after;
     if (page.length < PAGE) return;
   }
 }
 
-const frames = (page: string): EventFrame[] =>
-  elements(page).map((text) => ({ event: readAs(EventView, text, 'an event of the list'), text }));
+const frames = (page: readonly string[]): EventFrame[] =>
+  page.map((text) => ({ event: readAs(EventView, text, 'an event of the list'), text }));

@@ -17,12 +17,13 @@ import {
   type UploadName,
 } from './calls.ts';
 import { DirectUploads } from './direct-upload.ts';
-import { isElsewhere, ResponseError, unreachable, wasNotAccepted } from './errors.ts';
+import { InvalidResponseError, isElsewhere, ResponseError, unreachable, wasNotAccepted } from './errors.ts';
 import { FilePart } from './form-data.ts';
 import { HttpGetter } from './http-get.ts';
 import { type Downloading, ObjectStore } from './object-store.ts';
 import { whileThere } from './pulse.ts';
-import { type ReplyOf, replyOf } from './replies.ts';
+import { LONGEST_ANSWER, readWhole } from './read-whole.ts';
+import { entriesOf, type ReplyOf, replyOf } from './replies.ts';
 import { type Address, Servers } from './servers.ts';
 
 /** Milliseconds without a byte of an answer. */
@@ -43,6 +44,8 @@ export interface ClientOptions {
   timeoutMs?: number;
   /** Told why another address is asked from now on. */
   onLeave?: (fault: unknown) => void;
+  /** Bytes of an answer that is no download; a longer one is none of such a server. Default 500 MiB. */
+  longestAnswer?: number;
   /**
    * What carries the requests, except downloads; default: sockets of the client's own. Simulations give a network
    * that they play.
@@ -126,13 +129,18 @@ export class ClusterClient {
       ...{ method: route.method, path: pathOf(route.path, input) },
       ...{ target: input, headers, body: text },
     });
-    return this.#withTransportErrors(() => answer.body.text());
+    return this.#textOf(answer);
+  }
+
+  /** The entries of a list, each as the text that it is, numbers as written. */
+  async callList<K extends JsonName>(name: K, input: CallInput<K> = {}): Promise<string[]> {
+    return entriesOf(name, await this.callText(name, input));
   }
 
   /** What the server tells Prometheus. */
   async metrics(): Promise<string> {
     const answer = await this.#send({ method: routes.metrics.method, path: routes.metrics.path });
-    return this.#withTransportErrors(() => answer.body.text());
+    return this.#textOf(answer);
   }
 
   /** Sends a file, past the server where that is possible, else as the part `file` of a multipart body; constant memory. */
@@ -153,7 +161,7 @@ export class ClusterClient {
         ...{ method: 'post', path: pathOf(route.path, input) },
         ...{ target: input, headers: part.headers, body },
       });
-      return replyOf(name, await this.#withTransportErrors(() => answer.body.text()));
+      return replyOf(name, await this.#textOf(answer));
     } catch (error) {
       // A file that cannot be read is no matter of the connection, which would be tried again.
       throw part.fault ?? error;
@@ -266,7 +274,9 @@ export class ClusterClient {
     );
     if (answer.statusCode < 400) return answer;
     const line = `${method.toUpperCase()} ${path.split('?')[0]}`;
-    throw await this.#responseError(line, answer.statusCode, answer.headers, () => answer.body.text());
+    throw await this.#responseError(line, answer.statusCode, answer.headers, () =>
+      readWhole(answer, this.#longest),
+    );
   }
 
   /** The credential, for those who can send it in no header. */
@@ -313,11 +323,20 @@ export class ClusterClient {
     }
   }
 
+  #textOf(answer: Dispatcher.ResponseData): Promise<string> {
+    return this.#withTransportErrors(() => readWhole(answer, this.#longest));
+  }
+
+  get #longest(): number {
+    return this.#options.longestAnswer ?? LONGEST_ANSWER;
+  }
+
   async #withTransportErrors<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
-      if (error instanceof ResponseError || (error as Error).name === 'AbortError') throw error;
+      const isTold = error instanceof ResponseError || error instanceof InvalidResponseError;
+      if (isTold || (error as Error).name === 'AbortError') throw error;
       throw unreachable(this.server, error);
     }
   }

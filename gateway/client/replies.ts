@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox';
+import { elements } from '../../machines/json/raw.ts';
 import { understand } from '../../machines/schema/lenient.ts';
 import { type RouteName, type Routes, routes } from '../contract/routes.ts';
 import { InvalidResponseError } from './errors.ts';
@@ -12,6 +13,15 @@ export type ReplyOf<R> = R extends { reply: infer S extends TSchema } ? Static<S
 export function replyOf<K extends RouteName>(name: K, text: string): ReplyOf<Routes[K]> {
   const { method, path, reply } = routes[name] as unknown as { method: string; path: string; reply: TSchema };
   return readAs(reply, text, `the answer to ${method.toUpperCase()} ${path}`) as ReplyOf<Routes[K]>;
+}
+
+/**
+ * The entries of an answer that is a list, as texts, which nobody has read yet.
+ * @throws InvalidResponseError for one that is none
+ */
+export function entriesOf(name: RouteName, text: string): string[] {
+  if (!/^\s*\[/.test(text)) replyOf(name, text);
+  return elements(text);
 }
 
 /** The same for one entry of a list, or a frame of a stream. @param what it is, for people */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import { DurableMoves } from '../../actors/server/blobs/durable.ts';
@@ -37,6 +37,24 @@ describe('a state directory after its server died', () => {
     named.add(createHash('sha256').update(recorded).digest('hex'));
     await opened();
     assert.deepEqual(await filesIn(state), { uploads: 0, objects: 1 });
+  });
+});
+
+describe('folders of somebody else in a state directory, as disks have them that are mounted there', () => {
+  test('stay, and keep no server from starting', async (t) => {
+    const { state, opened, put, blobs } = await openState(t);
+    const stored = { id: 'art_1', ...(await put(Buffer.from('kept'))) };
+    const folders = ['uploads/lost+found', 'objects/lost+found', `uploads/${'a'.repeat(64)}`];
+    for (const folder of folders) {
+      await mkdir(join(state, folder), { recursive: true });
+      await writeFile(join(state, folder, 'of somebody'), 'kept');
+    }
+    const next = await opened();
+    await next.assertWhole(stored);
+    await put(Buffer.from('x'), next);
+    await blobs.remove([stored.sha256]);
+    for (const folder of folders)
+      assert.equal(await readFile(join(state, folder, 'of somebody'), 'utf8'), 'kept');
   });
 });
 

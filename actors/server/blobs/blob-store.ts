@@ -69,8 +69,10 @@ export class BlobStore implements Blobs {
     await mkdir(this.#uploads, { recursive: true });
     await this.#driver.start();
     for (const sha256 of await this.#driver.marked()) await this.#claims.clear(sha256);
-    for (const name of await readdir(this.#uploads))
-      if (!isHash(name)) await rm(join(this.#uploads, name), { force: true });
+    // Folders are none of its own, such as the `lost+found` of a disk that is mounted there.
+    for (const entry of await readdir(this.#uploads, { withFileTypes: true }))
+      if (!isHash(entry.name) && !entry.isDirectory())
+        await rm(join(this.#uploads, entry.name), { force: true });
   }
 
   async create(expected = 0): Promise<BlobWriter> {

@@ -49,7 +49,7 @@ export class FolderObjects implements ObjectDriver {
   }
 
   unmark(sha256: string): Promise<void> {
-    return rm(this.#markOf(sha256), { force: true });
+    return removeOne(this.#markOf(sha256));
   }
 
   async marked(): Promise<string[]> {

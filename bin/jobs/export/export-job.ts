@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { readAs, replyOf } from '../../../gateway/client/replies.ts';
 import { PACKAGE_VERSION } from '../../../gateway/version.ts';
-import { compose, elements, members, RawJson } from '../../../machines/json/raw.ts';
+import { compose, members, RawJson } from '../../../machines/json/raw.ts';
 import { parseCurves } from '../../../machines/results/curve-file.ts';
 import { readPredictions } from '../../../machines/results/predictions.ts';
 import { isPrediction } from '../../../machines/schema/job-types.ts';
@@ -103,7 +103,7 @@ interface Wanted {
 /** The artifacts of the job, and what was uploaded for it. */
 async function fetchAll(session: Session, { jobId, request, tasks, folder }: Wanted) {
   const { client } = session;
-  const listed = elements(await client.callText('listJobArtifacts', { params: { id: jobId } }))
+  const listed = (await client.callList('listJobArtifacts', { params: { id: jobId } }))
     .map((text) => readAs(ArtifactView, text, 'an artifact of the list'))
     // The bytes of the others were deleted, as the server is set.
     .filter(({ expired_at }) => (expired_at ?? null) === null);

@@ -3,7 +3,6 @@ import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { ResponseError, UnreachableError } from '../../../gateway/client/errors.ts';
 import { type EventFrame, eventFrames } from '../../../gateway/client/event-stream.ts';
 import { readAs } from '../../../gateway/client/replies.ts';
-import { elements } from '../../../machines/json/raw.ts';
 import { hasEnded } from '../../../machines/schema/statuses.ts';
 import { EventView, type JobView } from '../../../machines/schema/views.ts';
 
@@ -32,7 +31,7 @@ export async function* history(
 ): AsyncGenerator<EventFrame, void, void> {
   for (let after = afterId; ; ) {
     const query = { after_id: after, limit: PAGE };
-    const page = elements(await client.callText('listJobEvents', { params: { id: jobId }, query }));
+    const page = await client.callList('listJobEvents', { params: { id: jobId }, query });
     for (const text of page) {
       const event = readAs(EventView, text, 'an event of the job');
       after = event.id;

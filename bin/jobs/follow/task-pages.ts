@@ -1,6 +1,5 @@
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { readAs } from '../../../gateway/client/replies.ts';
-import { elements } from '../../../machines/json/raw.ts';
 import { type JobView, type TaskStatus, TaskView } from '../../../machines/schema/views.ts';
 
 /** Tasks that are asked for at once. */
@@ -10,7 +9,7 @@ export const TASK_PAGE = 1_000;
 export async function* taskPages(client: ClusterClient, jobId: string): AsyncGenerator<string[]> {
   for (let after_id: string | undefined; ; ) {
     const query = { limit: TASK_PAGE, ...(after_id === undefined ? {} : { after_id }) };
-    const page = elements(await client.callText('listJobTasks', { params: { id: jobId }, query }));
+    const page = await client.callList('listJobTasks', { params: { id: jobId }, query });
     const last = page.at(-1);
     const lastId = last === undefined ? undefined : readAs(TaskView, last, 'a task of the list').id;
     // A server that does not know pages gives all of them each time.
