@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { requires } from '../support/requires.ts';
+import { until } from '../support/until.ts';
 import { seriousFaults } from './axe.ts';
 import { browserForTests, type Visit } from './browser.ts';
 import { pipelines, serverAndHand, submit } from './hands.ts';
@@ -75,12 +76,12 @@ describe('compared jobs on the dashboard', requires('chromium'), () => {
     await warning.waitFor();
     await page.getByRole('heading', { name: 'Rankings by cv_rmse' }).waitFor();
     const plot = page.getByRole('region', { name: 'The best of each job over time' });
-    assert.equal(await plot.locator('.plot-curve').count(), 1);
+    await until('its curve', async () => (await plot.locator('.plot-curve').count()) === 1);
     assert.deepEqual((await plot.locator('.plot-tick').allTextContents()).slice(0, 2), ['B', 'A']);
     await page.getByRole('button', { name: 'best_rmse' }).click();
     await page.getByRole('heading', { name: 'Rankings by best_rmse' }).waitFor();
     await warning.waitFor();
-    assert.equal(await plot.locator('.plot-curve').count(), 0);
+    await until('no curve', async () => (await plot.locator('.plot-curve').count()) === 0);
     assert.equal(await page.locator('.leading').count(), 0);
   });
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
+import { until } from '../support/until.ts';
 import { seriousFaults } from './axe.ts';
 import { browserForTests, type Visit } from './browser.ts';
 import { Hand, submit } from './hands.ts';
@@ -50,7 +51,7 @@ describe('a job that predicts, on the dashboard', requires('chromium'), () => {
     assert.deepEqual(rows.slice(0, 2), ['s1\t0.2500\t–\t–', 's2\t1.250\t1\t0.2500']);
     assert.equal(rows.length, 50);
     await page.getByRole('button', { name: 'Show 10 more' }).click();
-    assert.equal(await table.locator('tbody tr').count(), 60);
+    await until('ten more', async () => (await table.locator('tbody tr').count()) === 60);
     await page
       .getByRole('slider', { name: /^Predicted against measured starch\. predicted samples: 40 samples/ })
       .waitFor();

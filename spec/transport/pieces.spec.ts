@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { chooseTransport } from '../../gateway/transport/choose.ts';
 import type { Incoming, TransportName } from '../../gateway/transport/transport.ts';
 import { SILENT } from '../support/silent.ts';
@@ -9,6 +11,9 @@ import { transportHere } from '../support/transport.ts';
 import { until } from '../support/until.ts';
 
 const MIB = 1024 * 1024;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
 
 /** The transport that `auto` takes here, and the one that exists everywhere. */
 const TRANSPORTS = new Set<TransportName>([await transportHere(), 'node']);
@@ -144,17 +149,20 @@ for (const name of TRANSPORTS)
       const port = await serve(t, (request) => void handle(request));
       const socket = dial(t, port);
       const before = process.memoryUsage.rss();
-      let received = 0;
-      let peak = 0;
+      let [received, peak, reads] = [0, 0, 0];
       // Takes some, rests until the next turn, so that the socket is writable again and again, a little each time.
       socket.on('data', (chunk: Buffer) => {
         received += chunk.length;
-        peak = Math.max(peak, process.memoryUsage.rss() - before);
+        // What is only not collected yet, as on a busy machine, nobody holds.
+        if (reads++ % 50 === 0) {
+          collect();
+          peak = Math.max(peak, process.memoryUsage.rss() - before);
+        }
         socket.pause();
         setImmediate(() => socket.resume());
       });
       await until('all of it', () => sent.done && received > (chunks * MIB) / 4);
-      assert.ok(peak < 60 * MIB, `${Math.round(peak / MIB)} MiB more than before, for an answer of 100 MiB`);
+      assert.ok(peak < 40 * MIB, `${Math.round(peak / MIB)} MiB more than before, for an answer of 100 MiB`);
     });
 
     it('ends for its writer when the client goes', async (t) => {
