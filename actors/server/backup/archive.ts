@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { Header, Unpack } from 'tar';
 import { StartError } from '../../../machines/protocol/start-error.ts';
+import { CHUNK } from '../../shared/file-bytes.ts';
 import { isHash, objectPath } from '../blobs/paths.ts';
-import { CHUNK } from '../blobs/verify.ts';
 import { ABOUT } from './folder.ts';
 import { STORE } from './save.ts';
 

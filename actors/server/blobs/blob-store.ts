@@ -7,13 +7,14 @@ import type { Blobs, BlobWriter, PlacedBytes, StoredBytes } from '../../../gatew
 import { LeaderOnly } from '../../../gateway/leadership.ts';
 import { ClusterError } from '../../../machines/protocol/errors.ts';
 import type { DirectPut } from '../../../machines/schema/direct-upload.ts';
+import { CHUNK } from '../../shared/file-bytes.ts';
 import { Claims } from './claims.ts';
 import { DiskSpace, freeBytes } from './disk-space.ts';
 import type { ObjectBytes, ObjectDriver } from './driver.ts';
 import { isHash } from './paths.ts';
 import { toClusterError } from './to-cluster-error.ts';
 import { assertSize, Upload } from './upload.ts';
-import { CHUNK, DamagedBytesError, verified } from './verify.ts';
+import { DamagedBytesError, verified } from './verify.ts';
 
 export interface BlobOptions {
   stateDir: string;

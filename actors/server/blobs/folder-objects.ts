@@ -13,11 +13,11 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
+import { hashOf, piecesOf } from '../../shared/file-bytes.ts';
 import type { Listed, ObjectBytes, ObjectDriver, SetAside } from './driver.ts';
 import { DurableMoves, syncFolder } from './durable.ts';
 import { COMING, damagedPath, isHash, objectPath } from './paths.ts';
 import { MARK } from './shared-folder.ts';
-import { hashOf, piecesOf } from './verify.ts';
 
 /**
  * Objects as files of a state directory: `objects/aa/bb/<sha256>`. Those that lie in their place before an artifact

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { jsonFingerprint } from '../../../machines/json/canonical.ts';
 import { at } from '../../../machines/json/raw.ts';
 import { PipelineRef } from '../../../machines/schema/job.ts';
 import { validator } from '../../../machines/schema/validate.ts';
+import { hashOf } from '../../shared/file-bytes.ts';
 import { InputError, WorkerError } from '../errors.ts';
 import { writeText } from '../files.ts';
 import type { InputContext } from './input-context.ts';
@@ -104,8 +104,4 @@ async function placeEntrypoint(
 const codeFingerprint = (entrypoint: string, sha256: string): string =>
   `sha256:${createHash('sha256').update(`${entrypoint}\n${sha256}`).digest('hex')}`;
 
-async function fileFingerprint(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return `sha256:${hash.digest('hex')}`;
-}
+const fileFingerprint = async (path: string): Promise<string> => `sha256:${await hashOf(path)}`;

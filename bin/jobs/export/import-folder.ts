@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { hashOf } from '../../../actors/shared/file-bytes.ts';
 import { compose, members, RawJson } from '../../../machines/json/raw.ts';
 import { usageError } from '../../cli/exit.ts';
 import { INDEX_FILE, readIndex } from '../index-file.ts';
@@ -46,24 +44,14 @@ async function verify(root: string): Promise<ReadonlySet<string>> {
     const real = await realpath(file).catch(() => file);
     if (!file.startsWith(root + sep) || !real.startsWith(root + sep))
       faults.push(`${path} leads out of the folder`);
-    else if (sha256 !== '' && (await hashOf(file)) !== sha256) faults.push(`${path} is missing or damaged`);
+    else if (sha256 !== '' && (await hashOf(file).catch(() => null)) !== sha256)
+      faults.push(`${path} is missing or damaged`);
   }
   if (faults.length === 0 && listed.some(({ path }) => path === 'job.json'))
     return new Set(listed.flatMap(({ path, sha256 }) => (sha256 === '' ? [] : [resolve(root, path)])));
   const more = faults.length - NAMED;
   const said = [...faults.slice(0, NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
   throw usageError(`${root} is not as it was exported: ${said || 'its index names no job.json'}`);
-}
-
-/** Empty for a file that cannot be read. */
-async function hashOf(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  try {
-    await pipeline(createReadStream(path), hash);
-  } catch {
-    return '';
-  }
-  return hash.digest('hex');
 }
 
 /** Whoever made the folder says what is uploaded: files that were verified, and nothing else of this machine. */

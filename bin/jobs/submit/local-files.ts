@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
+import { hashOf } from '../../../actors/shared/file-bytes.ts';
 import type { ClusterClient } from '../../../gateway/client/client.ts';
 import { CliError, usageError } from '../../cli/exit.ts';
 import { localError } from '../../cli/local-error.ts';
@@ -83,7 +81,7 @@ async function sendAll(files: ReadonlyMap<string, LocalFile>, upload: Upload): P
       const zipping = () => progress.update(share(0), `zipping ${plain(basename(path))}`);
       const packed = await pack({ role, path }, join(scratch, `${ids.size}.zip`), { zipping, output });
       // Runners tell the kind of a file by its ending, so equal bytes under another one are something else.
-      const content = `${role} ${extname(packed)} ${await sha256(packed)}`;
+      const content = `${role} ${extname(packed)} ${await hashOf(packed)}`;
       const id =
         sent.get(content) ??
         (
@@ -130,10 +128,4 @@ async function packFolder(role: Role, path: string, target: string, output: Outp
   const { files, leftOut } = await zipFolder(path, target);
   for (const what of leftOut) output.warn(plain(`${path}: left out: ${what}`));
   if (files === 0) throw usageError(`the ${role} ${path} holds no files`, 'hidden ones are not uploaded');
-}
-
-async function sha256(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
 }

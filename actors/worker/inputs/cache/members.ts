@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { lstat, open, readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hashOf } from '../../../shared/file-bytes.ts';
 
 /** Files and folders below a folder, or the file itself, with what the system says of them. */
 export interface Member {
@@ -11,7 +12,6 @@ export interface Member {
   stats: BigIntStats;
 }
 
-const READ_BYTES = 256 * 1024;
 /** Looked at, at the same time: the system's files have few threads. */
 const AT_ONCE = 16;
 
@@ -46,7 +46,7 @@ export function stampOf(members: readonly Member[]): string {
 export async function contentOf(members: readonly Member[]): Promise<string> {
   const hash = createHash('sha256');
   for (const { name, path, stats } of members) {
-    const is = stats.isFile() ? await sha256Of(path) : stats.isDirectory() ? 'folder' : 'neither';
+    const is = stats.isFile() ? await hashOf(path) : stats.isDirectory() ? 'folder' : 'neither';
     hash.update(`${JSON.stringify(name)} ${is}\n`);
   }
   return hash.digest('hex');
@@ -54,18 +54,3 @@ export async function contentOf(members: readonly Member[]): Promise<string> {
 
 export const bytesOf = (members: readonly Member[]): number =>
   members.reduce((sum, { stats }) => sum + (stats.isFile() ? Number(stats.size) : 0), 0);
-
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  const file = await open(path);
-  try {
-    const buffer = Buffer.allocUnsafe(READ_BYTES);
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, READ_BYTES, null);
-      if (bytesRead === 0) return hash.digest('hex');
-      hash.update(buffer.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
-}
