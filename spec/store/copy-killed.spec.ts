@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { run } from '../cli/cli-support.ts';
+import { cuttingProxy } from '../support/cutting-proxy.ts';
 import { Program } from '../support/program.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import type { Moment } from './copier.ts';
 import { busyStore, rowsOf } from './copy-support.ts';
-import { emptyDatabase } from './drivers.ts';
+import { emptyDatabase, postgres } from './drivers.ts';
 
 const COPIER = fileURLToPath(new URL('./copier.ts', import.meta.url));
 
@@ -66,6 +67,22 @@ describe('a copy of a store', requires('postgresql'), () => {
       const server = await startTestServer(t, await served(t, to));
       assert.equal((await server.client.call('getStats')).tasks_by_status.succeeded, 1);
     });
+
+  test('into PostgreSQL that loses its database on the way says so, and what to do: it ends with the same rows when it is run once more', async (t) => {
+    const { cluster } = await busyStore(t);
+    const to = await emptyDatabase();
+    const proxy = await cuttingProxy(t, (await postgres()).port);
+    const through = new URL(to);
+    through.port = `${proxy.port}`;
+    // As it is being written.
+    const cut = proxy.cut('before', 'INSERT INTO job_requests');
+    const broken = await copied(cluster.stateDir, through.href);
+    await cut;
+    assert.equal(broken.code, 75, broken.stderr);
+    assert.match(broken.stderr, /the copy broke off: cannot use the store .*; run it again, and it goes on/);
+    assert.equal((await copied(cluster.stateDir, to)).code, 0);
+    assert.deepEqual(await rowsOf(to), await rowsOf(cluster.stateDir));
+  });
 
   for (const way of Object.keys(NEW_PLACE) as (keyof typeof NEW_PLACE)[])
     test(`${way} is refused while a server has one of the two, and changes nothing`, async (t) => {

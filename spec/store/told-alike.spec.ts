@@ -4,11 +4,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { run } from '../cli/cli-support.ts';
+import { inTime } from '../support/in-time.ts';
+import { muteProxy } from '../support/mute-proxy.ts';
 import { requires } from '../support/requires.ts';
 import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { sharingState } from '../support/sharing-state.ts';
 import { until } from '../support/until.ts';
-import { emptyDatabase } from './drivers.ts';
+import { emptyDatabase, postgres } from './drivers.ts';
 import { aside } from './postgres-support.ts';
 
 const TOKENS = { ann: randomBytes(16).toString('hex'), lab: randomBytes(16).toString('hex') };
@@ -73,6 +75,19 @@ describe('a server that would take over', requires('postgresql'), () => {
     await second.reload();
     await until('the credentials to be the same', async () => (await differs())[1]?.length === 1);
     assert.deepEqual(await differs(), [[], ['--lease-ttl']]);
+  });
+
+  test('does so also where an answer to what it says of itself never came', async (t) => {
+    const store = await emptyDatabase();
+    const state = await sharingState(t);
+    const first = await startTestServer(t, { store, state: await state() });
+    const proxy = await muteProxy(t, (await postgres()).port, 'UPDATE servers SET configuration');
+    const through = new URL(store);
+    through.port = `${proxy.port}`;
+    const second = await startTestServer(t, { store: through.href, state: await state() });
+    await until('a session to be mute', () => proxy.muted > 0);
+    await first.stop();
+    await inTime('the second to lead', second.leads, 60);
   });
 
   test('leaves nothing in the database by which a token could be found', async (t) => {

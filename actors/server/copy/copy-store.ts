@@ -32,7 +32,8 @@ const NAMES = [
  * Copies the rows of one store into another, which is empty, or has a part of the same copy; then compares them all, row
  * by row. Both belong to it meanwhile. Until it is done, no server takes the target.
  * @param from,to `postgres://…`, or a state directory
- * @throws StartError `state_in_use` while a server has one of them; `store_unreadable` for a target that has rows of its own
+ * @throws StartError `state_in_use` while a server has one of them; `store_unreadable` for a target that has rows of its own; `store_away`
+ *   where a database goes away meanwhile
  */
 export async function copyStore({
   from,
@@ -51,6 +52,8 @@ export async function copyStore({
       await assertMayCopy(source.store, target.store);
       for (const place of [from, to]) if (!isPostgresAddress(place)) await unmarkFolder(place);
       return await copyAll(source.store, target.store, onProgress);
+    } catch (fault) {
+      throw brokenOff(source.store.faultAtStart(target.store.faultAtStart(fault)));
     } finally {
       await target.close();
     }
@@ -58,6 +61,15 @@ export async function copyStore({
     await source.close();
   }
 }
+
+/** A database that went away on the way. */
+const brokenOff = (fault: unknown): unknown =>
+  fault instanceof StartError && fault.code === 'store_away'
+    ? new StartError(
+        fault.code,
+        `the copy broke off: ${fault.message}; run it again, and it goes on where it was`,
+      )
+    : fault;
 
 async function opened(place: string): Promise<{ store: Store; close(): Promise<void> }> {
   if (isPostgresAddress(place)) {

@@ -99,9 +99,12 @@ export class Database {
     throw new Error(`none of ${faults.length} hosts takes writes: ${words.join('; ')}`, { cause: faults });
   }
 
-  /** Sessions that are made as they are needed, and again where they broke. */
-  pool(name: string, max: number, settings: Settings): Pool {
-    const Client = this.#sessions(name, settings);
+  /**
+   * Sessions that are made as they are needed, and again where they broke.
+   * @param answerMs milliseconds for which an answer is waited for; without end where it is left out
+   */
+  pool(name: string, max: number, settings: Settings, answerMs?: number): Pool {
+    const Client = this.#sessions(name, settings, answerMs);
     const pool = new this.#pg.Pool({
       ...{ Client, max, idleTimeoutMillis: 60_000, connectionTimeoutMillis: this.#connectMs },
     });
@@ -114,13 +117,16 @@ export class Database {
   }
 
   /** Sessions on the host that is asked first when they are made. */
-  #sessions(name: string, settings: Settings) {
+  #sessions(name: string, settings: Settings, answerMs?: number) {
     const database = this;
     return class extends this.#pg.Client {
       readonly at = database.#at;
 
       constructor() {
-        super(database.#config(database.#at, name, settings));
+        super({
+          ...database.#config(database.#at, name, settings),
+          ...(answerMs !== undefined && { query_timeout: answerMs }),
+        });
         this.on('error', () => {});
         // The driver looks there by itself, and warns that a later one will not.
         const how = this as unknown as { password: string | null | typeof passwordFor };

@@ -1,4 +1,4 @@
-import type { Client, Pool, QueryConfig } from 'pg';
+import type { Client, Pool } from 'pg';
 import { PACKAGE_VERSION } from '../../../../gateway/version.ts';
 import type { Leader } from '../../../../machines/reign.ts';
 import { PLACE } from '../../../shared/place.ts';
@@ -103,7 +103,8 @@ export class Presence {
 
   constructor(database: Database, server: string, candidate: Candidate | undefined) {
     this.#server = server;
-    this.#pool = database.pool(nameOf(server), 1, COUNTING);
+    // Where there is no answer, the next sign goes through another connection: to another host, where there is one that takes writes by then.
+    this.#pool = database.pool(nameOf(server), 1, COUNTING, LEASE_MS);
     this.#candidate = candidate;
     this.#timer = setInterval(() => void this.#next(), BEAT_MS);
     this.#timer.unref();
@@ -148,7 +149,7 @@ export class Presence {
     if (!this.#hasPlace) return void this.#candidate?.storeSeen({ lastEventId: 0, isOurs: false });
     const onOver = this.#onOver;
     const values = [this.#server, PLACE, this.#candidate?.address ?? '', PACKAGE_VERSION];
-    const { rows } = await this.#pool.query<Sign>(inTime(onOver ? BEAT : SIGN, values));
+    const { rows } = await this.#pool.query<Sign>(onOver ? BEAT : SIGN, values);
     const [{ event, version, beats }] = rows as [Sign];
     const isOurs = version === (await latestVersion());
     this.#candidate?.storeSeen({ lastEventId: event, isOurs });
@@ -161,9 +162,3 @@ export class Presence {
     if (beat && this.#onOver !== null) onOver({ place: beat.place, address: beat.address });
   }
 }
-
-/** Where it is not answered, the next one goes through another connection: to another host, where there is one that takes writes by then. */
-const inTime = (text: string, values: string[]): QueryConfig & { query_timeout: number } => ({
-  ...{ text, values },
-  query_timeout: LEASE_MS,
-});
