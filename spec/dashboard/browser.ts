@@ -17,7 +17,7 @@ const FLAGS = [
   '--no-first-run',
 ];
 /** Longest wait for something to appear, in milliseconds; it only ends a test that would hang. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 export function launchBrowser(flags: string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath() ?? '', args: [...FLAGS, ...flags] });

@@ -192,7 +192,7 @@ describe('a token that is revoked in the auth file', () => {
     await writeFile(authFile, JSON.stringify([KEPT]));
     auth.reload();
     reloaded.resolve();
-    await until('the end of the stream', () => code !== undefined, 10);
+    await until('the end of the stream', () => code !== undefined);
     assert.deepEqual([code, frames], [1008, 0]);
   });
 });

@@ -5,7 +5,7 @@ import { clearTimeout, setTimeout } from 'node:timers';
  * Waits for what comes soon, without polling; the limit, which nothing takes that comes at all, only keeps a broken
  * system from hanging a run.
  */
-export async function inTime<T>(what: string, promise: Promise<T>, seconds = 30): Promise<T> {
+export async function inTime<T>(what: string, promise: Promise<T>, seconds = 60): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`waited ${seconds} s for ${what}`)), seconds * 1000);

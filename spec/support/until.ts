@@ -8,7 +8,7 @@ import { inTime } from './in-time.ts';
 export async function until<T>(
   what: string,
   condition: () => Promise<T | false | null | undefined> | T | false | null | undefined,
-  seconds = 30,
+  seconds = 60,
 ): Promise<T> {
   let isOver = false;
   const held = async (): Promise<T> => {

@@ -29,7 +29,7 @@ export async function startTestWorker(
     runners: [demoRunner],
     log: silent,
     graceSeconds: 0.2,
-    deliverySeconds: 2,
+    deliverySeconds: 20,
     backoff: quick,
     ...config,
   });
