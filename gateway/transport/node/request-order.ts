@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
  * keeps the answers in order itself; but what is worked on at once must be bounded by connections, not by how many
  * requests a client puts into one packet.
  */
-export class Turns {
+export class RequestOrder {
   readonly #waiting = new WeakMap<Socket, (() => void)[]>();
 
   /** Begins when the answer before is out, or never, should the connection be lost. */

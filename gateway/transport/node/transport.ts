@@ -8,8 +8,8 @@ import type { Header, Incoming, Listening, ListenOptions, Transport } from '../t
 import { NodeIncoming } from './incoming.ts';
 import { HEAD_TIMEOUT, MAX_HEAD, MAX_HEADERS } from './limits.ts';
 import { refuse } from './refuse.ts';
+import { RequestOrder } from './request-order.ts';
 import { NodeSockets } from './sockets.ts';
-import { Turns } from './turns.ts';
 
 /** Milliseconds between two looks at connections whose head is late. */
 const LOOK = 1000;
@@ -61,7 +61,7 @@ class NodeServer {
   readonly #headers: readonly Header[];
   readonly #log: Logger;
   readonly #sockets = new NodeSockets();
-  readonly #turns = new Turns();
+  readonly #order = new RequestOrder();
   readonly #connections = new Set<Socket>();
   readonly #server: HttpServer | SecureServer;
   readonly #tls: TlsFiles | undefined;
@@ -124,7 +124,7 @@ class NodeServer {
   #take(request: IncomingMessage, response: ServerResponse): void {
     if (request.rawHeaders.length > 2 * MAX_HEADERS)
       refuse(request.socket, this.#headers, 'TOO_MANY_HEADERS');
-    else this.#turns.take(request.socket, response, () => this.#handle(new NodeIncoming(request, response)));
+    else this.#order.take(request.socket, response, () => this.#handle(new NodeIncoming(request, response)));
   }
 
   /** The connection is no longer the HTTP server's, so an answer that refuses is the last one on it. */

@@ -10,16 +10,16 @@ const KEY = 'jq-cluster.theme';
 export class Theme {
   readonly name = signal<ThemeName>(THEMES.find((name) => name === recall(KEY)) ?? 'auto');
   /** Changes whenever colours do, for what draws on a canvas. */
-  readonly turns = signal(0);
+  readonly changes = signal(0);
   readonly #system = window.matchMedia('(prefers-color-scheme: dark)');
 
   start(): void {
-    this.#system.addEventListener('change', this.#turned);
+    this.#system.addEventListener('change', this.#changed);
     this.#apply();
   }
 
   stop(): void {
-    this.#system.removeEventListener('change', this.#turned);
+    this.#system.removeEventListener('change', this.#changed);
   }
 
   next(): void {
@@ -31,10 +31,10 @@ export class Theme {
 
   #apply(): void {
     document.documentElement.dataset.theme = this.name.value;
-    this.#turned();
+    this.#changed();
   }
 
-  readonly #turned = () => {
-    this.turns.value++;
+  readonly #changed = () => {
+    this.changes.value++;
   };
 }

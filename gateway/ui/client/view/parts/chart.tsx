@@ -40,7 +40,7 @@ export function Chart<Row extends { ts: number }>(props: Props<Row>) {
     const element = place.current;
     if (!element) return;
     return effect(() => {
-      theme.turns.value;
+      theme.changes.value;
       return draw(element, props, (index) => {
         pointed.value = index;
       });
