@@ -12,6 +12,7 @@ import { fitsOneStatement, partsOf } from './split-changes.ts';
 import { type Queries, type SqlText, textOf } from './sql.ts';
 import type { Store, StoreHooks, StoreSize } from './store.ts';
 import { cellsOf, REQUEST_SQL, viewFor } from './turn-sql.ts';
+import { Whereabouts } from './whereabouts.ts';
 
 /** SQLite's number for it. */
 const INCREMENTAL = 2;
@@ -31,6 +32,7 @@ export class SqliteStore implements Store {
   readonly isShared = false;
   readonly #connections: Readonly<Record<'writer' | 'reader' | 'queries', Connection>>;
   readonly #hooks: StoreHooks;
+  readonly #whereabouts: Whereabouts;
   readonly #writes: PreparedStatements;
   readonly #loads: PreparedStatements;
   readonly #answers: PreparedStatements;
@@ -38,6 +40,7 @@ export class SqliteStore implements Store {
   private constructor(
     path: string,
     connections: Readonly<Record<'writer' | 'reader' | 'queries', Connection>>,
+    whereabouts: Whereabouts,
     hooks: StoreHooks,
   ) {
     this.place = path;
@@ -48,6 +51,7 @@ export class SqliteStore implements Store {
     this.reader = new PlainStatements(connections.reader);
     this.pages = new PlainStatements(connections.queries);
     this.queries = this.#answers;
+    this.#whereabouts = whereabouts;
     this.#hooks = hooks;
   }
 
@@ -56,13 +60,14 @@ export class SqliteStore implements Store {
     const path = join(stateDir, 'store.sqlite');
     const writer = await openWriter(path);
     const connections = { writer, reader: await openReader(path), queries: await openReader(path) };
-    return new SqliteStore(path, connections, hooks);
+    return new SqliteStore(path, connections, await Whereabouts.of(path, writer), hooks);
   }
 
   async commit(changes: Changes): Promise<void> {
     await this.#hooks.beforeCommit?.();
-    if (fitsOneStatement(changes)) await this.#write(changes);
-    else await this.#writeInParts(changes);
+    await this.#whereabouts.writing(() =>
+      fitsOneStatement(changes) ? this.#write(changes) : this.#writeInParts(changes),
+    );
     await this.#hooks.afterCommit?.();
   }
 
@@ -96,14 +101,17 @@ export class SqliteStore implements Store {
   async probe(): Promise<void> {
     await (this.#hooks.beforeProbe ?? this.#hooks.beforeCommit)?.();
     const { writer } = this.#connections;
-    await writer
-      .exec(
-        'BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS probe (at INTEGER); DELETE FROM probe; INSERT INTO probe VALUES (1); COMMIT',
-      )
-      .catch(async (fault) => {
-        await writer.exec('ROLLBACK').catch(() => {});
-        throw fault;
-      });
+    await this.#whereabouts.look();
+    await this.#whereabouts.writing(() =>
+      writer
+        .exec(
+          'BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS probe (at INTEGER); DELETE FROM probe; INSERT INTO probe VALUES (1); COMMIT',
+        )
+        .catch(async (fault) => {
+          await writer.exec('ROLLBACK').catch(() => {});
+          throw fault;
+        }),
+    );
   }
 
   load<Row>(table: Table<Row>, where: SqlText, ...params: unknown[]): Promise<Row[]> {
@@ -157,7 +165,8 @@ export class SqliteStore implements Store {
   }
 
   adviceOn(fault: unknown): string | null {
-    return isDamage(fault) ? `it is damaged; ${wayOut(dirname(this.place))}` : null;
+    if (isDamage(fault)) return `it is damaged; ${wayOut(dirname(this.place))}`;
+    return this.#whereabouts.adviceOn(fault);
   }
 
   async handOver(): Promise<void> {}
@@ -165,6 +174,7 @@ export class SqliteStore implements Store {
   endDoubt(): void {}
 
   async close(): Promise<void> {
+    await this.#whereabouts.stop();
     await this.#writes.close();
     await this.#loads.close();
     await this.#connections.reader.close();
