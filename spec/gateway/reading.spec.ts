@@ -133,6 +133,16 @@ describe('the processes that read bodies', () => {
     await until('the reader has ended', () => readers.size === 0);
   });
 
+  it('are heard before a body is refused for its time, where the server itself stood still', async (t) => {
+    const readers = pool(t, { processes: 1, timeoutMs: 2_000 });
+    const read = () => readers.parse(order(numbers(3)));
+    await until('a reader', () => read().then(Boolean, () => false));
+    const answer = read();
+    // As a process that is stopped, or whose machine sleeps: what comes meanwhile waits in the sockets.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
+    assert.ok(await answer);
+  });
+
   it('refuse a body that takes too much memory, and read the next', async (t) => {
     const readers = pool(t, { processes: 1, memoryMib: 32 });
     const objects = `{${JOB},"params":{"list":[${'{"a":{}},'.repeat(900_000)}1]}}`;

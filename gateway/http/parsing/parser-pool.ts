@@ -28,6 +28,9 @@ export const PARSER_LIMITS: ParserLimits = {
   memoryMib: 1024,
 };
 
+/** Milliseconds by which a timer is late where nothing was done meanwhile. */
+const STOOD_STILL_MS = 1_000;
+
 interface Job {
   request: ParseRequest;
   resolve(read: unknown): void;
@@ -129,11 +132,22 @@ class ParserProcess {
   take(job: Job): void {
     this.#job = job;
     this.#keepAlive(true);
-    this.#setTimer(this.#limits.timeoutMs, () => {
-      this.#failed(tooComplex(`takes more than ${this.#limits.timeoutMs / 1000} s to read`));
+    this.#limitTime();
+    this.#child.send(job.request);
+  }
+
+  /**
+   * The time in which this process stood still, or was busy, does not count: the child may have stood still with it, and
+   * what it has answered meanwhile waits to be read.
+   */
+  #limitTime(): void {
+    const { timeoutMs } = this.#limits;
+    const due = performance.now() + timeoutMs;
+    this.#setTimer(timeoutMs, () => {
+      if (performance.now() > due + STOOD_STILL_MS) return this.#limitTime();
+      this.#failed(tooComplex(`takes more than ${timeoutMs / 1000} s to read`));
       this.end();
     });
-    this.#child.send(job.request);
   }
 
   end(): void {
