@@ -67,8 +67,9 @@ export class RequestLog {
     const more = this.#isRepeated(`${error.code} ${principal} ${exchange.endpoint?.name}`);
     if (more === null) return;
     const isLoud = status >= 500 || status === 401 || status === 403;
+    const why = error.cause instanceof Error ? { why: error.cause.message } : {};
     this.#log[isLoud ? 'warn' : 'info'](
-      { ...about, principal, status, code: error.code, ...(more > 0 && { more }) },
+      { ...about, principal, status, code: error.code, ...why, ...(more > 0 && { more }) },
       `refused: ${error.message.slice(0, 500)}`,
     );
   }

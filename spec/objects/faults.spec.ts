@@ -99,6 +99,45 @@ describe('a bucket that is hard to reach', requiresS3(), () => {
     assert.deepEqual([await uploads(), await place.paths()], [[], []]);
   });
 
+  test('is not believed where it says 200 to the end of an upload, and that it failed within the answer', async (t) => {
+    const { put, proxy, read, uploads, place } = await begin(t);
+    const isEnd = (asked: string) => asked.startsWith('POST ') && asked.includes('uploadId=');
+    proxy.fault = (asked) => (isEnd(asked) ? { status: 200, code: 'InternalError' } : undefined);
+    await assert.rejects(put(IN_PARTS), { code: 'objects_unavailable' });
+    assert.ok(proxy.seen.some(isEnd));
+    assert.deepEqual([await uploads(), await place.paths()], [[], []]);
+    let ends = 0;
+    proxy.fault = (asked) =>
+      isEnd(asked) && ++ends === 1 ? { status: 200, code: 'InternalError' } : undefined;
+    await until('it to be asked again', () =>
+      put(IN_PARTS).then(
+        () => true,
+        () => false,
+      ),
+    );
+    assert.deepEqual(await read(IN_PARTS), IN_PARTS);
+  });
+
+  test('that refuses the credentials in the middle of an upload takes it once they are good again', async (t) => {
+    const { put, proxy, read } = await begin(t);
+    let parts = 0;
+    let isGood = false;
+    proxy.fault = (asked) => {
+      if (isGood || (asked.includes('partNumber=') && ++parts === 1) || asked.includes('?uploads'))
+        return undefined;
+      return { status: 403, code: 'ExpiredToken' };
+    };
+    await assert.rejects(put(IN_PARTS), { code: 'objects_unavailable' });
+    isGood = true;
+    await until('it to be asked again', () =>
+      put(IN_PARTS).then(
+        () => true,
+        () => false,
+      ),
+    );
+    assert.deepEqual(await read(IN_PARTS), IN_PARTS);
+  });
+
   test('that is silent is not waited for without end', async (t) => {
     const proxy = await swift();
     const { bucket } = await newPrefix();

@@ -1,11 +1,14 @@
 // What a role or a database is set to for others: it must neither end the sessions of a server, nor change what they read and write.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
+import { endSession } from '../../actors/server/store/postgres/lock.ts';
 import { EVENTS } from '../../actors/server/store/tables.ts';
 import { job } from '../support/cluster.ts';
 import { requires } from '../support/requires.ts';
-import { startTestServer } from '../support/server.ts';
+import { startTestServer, temporaryDirectory } from '../support/server.ts';
 import { until } from '../support/until.ts';
 import { emptyDatabase, postgres, storeAt } from './drivers.ts';
 import { aside, LARGE, settled, turnOf } from './postgres-support.ts';
@@ -51,7 +54,7 @@ describe('a database that is set for others', requires('postgresql'), () => {
     const watch = await aside(t, address);
     await until('the turn to wait', async () => {
       const sql =
-        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database() AND application_name = 'jq-server: turns'";
       return (await watch.query(sql)).rowCount === 1;
     });
     await owner.query('COMMIT');
@@ -119,26 +122,47 @@ describe('a database whose language has other letters', requires('postgresql'), 
 });
 
 describe('a role that loses its rights while a server works', requires('postgresql'), () => {
-  test('has the server say that its store cannot commit, and go on once they are back', async (t) => {
+  test('has the server say that its store cannot be used, and go on once they are back', async (t) => {
+    const logFile = join(await temporaryDirectory(t), 'log');
     const address = new URL(await emptyDatabase());
     const owner = await aside(t, address.href);
     const role = `loses_${Math.random().toString(36).slice(2)}`;
     const rights = 'SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public';
     await owner.query(`CREATE ROLE ${role} LOGIN; GRANT ${rights} TO ${role}`);
     address.username = role;
-    const server = await startTestServer(t, { store: address.href });
+    const server = await startTestServer(t, { store: address.href, logFile, logLevel: 'info' });
     const submit = () => server.client.call('submitJob', { body: job() as never });
     await submit();
     await owner.query(`REVOKE INSERT ON jobs FROM ${role}`);
     await assert.rejects(submit(), { status: 503, code: 'store_unavailable' });
     assert.equal((await fetch(`${server.url}/readyz`)).status, 503);
     await assert.rejects(submit(), { status: 503, code: 'store_unavailable' }, 'it was looked at again');
+    await owner.query(`REVOKE SELECT ON events FROM ${role}`);
+    const read = () => server.client.call('listEvents');
+    await assert.rejects(read(), { status: 503, code: 'store_unavailable' });
+    assert.match(await readFile(logFile, 'utf8'), /"why":"permission denied for table events"/);
     await owner.query(`GRANT ${rights} TO ${role}`);
+    assert.ok((await read()).length > 0);
     await until('jobs to be accepted', () =>
       submit().then(
         () => true,
         () => false,
       ),
     );
+  });
+});
+
+describe('a server that says nothing', requires('postgresql'), () => {
+  test('keeps its session before one that comes as another role, which is told so', async (t) => {
+    const address = new URL(await emptyDatabase());
+    const owner = await aside(t, address.href);
+    const role = `another_${Math.random().toString(36).slice(2)}`;
+    await owner.query(`CREATE ROLE ${role} LOGIN`);
+    const { rows } = await owner.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    address.username = role;
+    await assert.rejects(endSession(await aside(t, address.href), { pid: rows[0]?.pid ?? 0 }), {
+      code: 'store_unreadable',
+      message: /cannot take over .* terminate .*; have all servers come as the same role/,
+    });
   });
 });

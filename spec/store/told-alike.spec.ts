@@ -67,8 +67,8 @@ describe('a server that would take over', requires('postgresql'), () => {
       list.stdout,
       new RegExp(`${second.url} was told otherwise .*: --lease-ttl, credential of lab`),
     );
-    const doctor = await run(['doctor', ...flags]);
-    assert.match(doctor.stdout, new RegExp(`warning +server +${second.url} was told otherwise .* lab`));
+    const named = new RegExp(`warning +server +${second.url} was told otherwise .* lab`);
+    await until('the doctor to name it', async () => named.test((await run(['doctor', ...flags])).stdout));
 
     // The file of the first one, read again.
     await wrong.write(TOKENS);

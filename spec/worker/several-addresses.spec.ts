@@ -22,7 +22,6 @@ describe('a worker that is told several addresses', () => {
     await startTestWorker(t, { url: [first.url, second.url, nobody].join(',') }, { log });
     const named = (url: string) => said.filter(({ server, msg }) => server === url && msg.includes(url));
     await until('the one where nobody is', () => named(nobody).length > 0);
-    assert.deepEqual(named(second.url), []);
     await first.stop();
     await until('the one that is gone', () => named(first.url).length > 0);
     assert.equal(named(nobody).length, 1, 'it was said');

@@ -2,6 +2,9 @@ import { StoreFault } from '../fault.ts';
 
 /* What faults of PostgreSQL say (its manual, "PostgreSQL Error Codes"). */
 
+/** Somebody may not do what they ask for. */
+export const FORBIDDEN = '42501';
+
 /** Five characters; faults of Node.js have others, or none. */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
@@ -56,10 +59,14 @@ const isPassing = (fault: unknown): boolean =>
  */
 const OF_THE_SERVER = /^(53|40|55|57|58|XX|25006|42501|3F000|42P01|42703|42883)/;
 
+/** Whether it is a fault of the store as a whole, whatever was asked for. */
+export function isOfStore(fault: unknown): boolean {
+  const state = stateOf(fault);
+  return breaksConnection(fault) || (state !== null && OF_THE_SERVER.test(state));
+}
+
 /** The same fault, where it is one of the store as a whole as such. */
 export function asStoreFault(fault: unknown): unknown {
-  if (fault instanceof StoreFault) return fault;
-  const state = stateOf(fault);
-  if (!breaksConnection(fault) && (state === null || !OF_THE_SERVER.test(state))) return fault;
+  if (fault instanceof StoreFault || !isOfStore(fault)) return fault;
   return new StoreFault(`PostgreSQL: ${(fault as Error).message}`, { cause: fault });
 }

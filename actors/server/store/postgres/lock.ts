@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import { FORBIDDEN, stateOf } from './faults.ts';
 
 /* One session at a time leads: it holds a lock that ends with it. */
 
@@ -61,9 +62,20 @@ export async function releaseLock(client: Client): Promise<void> {
   await client.query(`SELECT pg_advisory_unlock(${LOCK}, ${OF_SCHEMA})`);
 }
 
-/** Ends another session, and with it all that it has not committed. */
+/**
+ * Ends another session, and with it all that it has not committed.
+ * @throws StartError `store_unreadable` where that is the session of another role
+ */
 export async function endSession(client: Client, { pid }: Pick<Holder, 'pid'>): Promise<void> {
-  await client.query('SELECT pg_terminate_backend($1)', [pid]);
+  try {
+    await client.query('SELECT pg_terminate_backend($1)', [pid]);
+  } catch (fault) {
+    if (stateOf(fault) !== FORBIDDEN) throw fault;
+    throw new StartError(
+      'store_unreadable',
+      `cannot take over from a server that says nothing: ${(fault as Error).message}; have all servers come as the same role`,
+    );
+  }
 }
 
 export async function holderOf(client: Client): Promise<Holder | null> {

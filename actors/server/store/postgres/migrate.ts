@@ -3,14 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
 import { StartError } from '../../../../machines/protocol/start-error.ts';
+import { FORBIDDEN, stateOf } from './faults.ts';
 
 const MIGRATIONS = new URL('./schema/', import.meta.url);
 
 /** The oldest version that is specified, as `server_version_num` says it. */
 const OLDEST = 150_000;
-
-/** PostgreSQL's words for who may not do something. */
-const FORBIDDEN = '42501';
 
 interface Facts {
   version: number;
@@ -102,7 +100,7 @@ export async function migrate(client: Client, place: string): Promise<{ from: nu
     for (const { version, path } of known.filter((migration) => migration.version > from))
       await apply(client, version, await readFile(path, 'utf8'));
   } catch (error) {
-    if ((error as { code?: string }).code !== FORBIDDEN) throw error;
+    if (stateOf(error) !== FORBIDDEN) throw error;
     throw new StartError(
       'store_too_old',
       `the store ${place} has version ${from}, and this role may not bring it to ${to}; run, as one that may: jq-server migrate --store ADDRESS`,

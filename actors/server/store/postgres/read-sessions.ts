@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { ClusterError } from '../../../../machines/protocol/errors.ts';
 import type { Queries } from '../sql.ts';
 import { Database } from './connect.ts';
-import { breaksConnection } from './faults.ts';
+import { isOfStore } from './faults.ts';
 import { latestVersion, versionOf } from './migrate.ts';
 import { PooledQueries } from './pooled-queries.ts';
 
@@ -42,9 +42,9 @@ export class ReadSessions {
   }
 }
 
-/** What a GET is told while the database does not answer. */
+/** What a GET is told while the database does not answer, or refuses all that a server asks. */
 const asUnreadable = (fault: unknown): unknown =>
-  breaksConnection(fault)
+  isOfStore(fault)
     ? new ClusterError('store_unavailable', 'the store cannot be read at the moment; try again', {
         cause: fault,
       })
