@@ -51,6 +51,17 @@ const OPTIONS = {
   connectionsCheckingInterval: LOOK,
 };
 
+/**
+ * Drops a connection on which nothing has moved, once what waits in it is read: after a time in which this process stood
+ * still, its timers come before that.
+ */
+function dropUnlessItMoves(socket: Socket): void {
+  const { bytesRead, writableLength } = socket;
+  setImmediate(() => {
+    if (socket.bytesRead === bytesRead && socket.writableLength === writableLength) socket.destroy();
+  });
+}
+
 function contextOf(tls: TlsFiles) {
   const { cert, key } = readTls(tls);
   return { cert, key, minVersion: 'TLSv1.2' as const };
@@ -81,6 +92,7 @@ class NodeServer {
     server.on('request', (request, response) => this.#take(request, response));
     server.on('upgrade', (request, _, rest) => this.#takeRaw(request, rest));
     server.on('connect', (request, _, rest) => this.#takeRaw(request, rest));
+    server.on('timeout', dropUnlessItMoves);
     server.on('checkExpectation', (request) => refuse(request.socket, this.#headers, 'EXPECTATION'));
     server.on('clientError', (fault: NodeJS.ErrnoException & { reason?: string }, socket) =>
       refuse(socket, this.#headers, fault.code ?? '', fault.reason),
