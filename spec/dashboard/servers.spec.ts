@@ -8,12 +8,26 @@ import { browserForTests } from './browser.ts';
 const now = () => Date.now() / 1000;
 
 const three = () => {
-  const of = { place: 'db2, process 7', version: '0.1.0', since: now() - 200, last_seen_at: now() };
+  const of = {
+    place: 'db2, process 7',
+    version: '0.1.0',
+    since: now() - 200,
+    last_seen_at: now(),
+    differs: [] as string[],
+  };
   return {
     last_event_id: 700,
     servers: [
       { ...of, id: 'a', address: 'http://a:8765', status: 'leading', epoch: 4, event_id: 700 },
-      { ...of, id: 'b', address: 'http://b:8765', status: 'standing_by', epoch: null, event_id: 688 },
+      {
+        ...of,
+        id: 'b',
+        address: 'http://b:8765',
+        status: 'standing_by',
+        epoch: null,
+        event_id: 688,
+        differs: ['--objects'],
+      },
       { ...of, id: 'c', address: null, status: 'silent', epoch: null, event_id: 9, last_seen_at: now() - 30 },
     ],
   };
@@ -36,7 +50,7 @@ describe('the servers on the dashboard', requires('chromium'), () => {
       lines.map((line) => line.replace(/\d+ s ago/, 'N s ago')),
       [
         'http://a:8765 leads since 3 min ago, epoch 4',
-        'http://b:8765 stands by since 3 min ago, 12 events behind',
+        'http://b:8765 stands by since 3 min ago, 12 events behind, told otherwise: --objects',
         'db2, process 7 is silent, last seen N s ago',
       ],
     );
