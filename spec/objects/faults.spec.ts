@@ -14,6 +14,11 @@ import { CREDENTIALS, requiresS3, startSwift } from './services.ts';
 
 const SMALL = randomBytes(100_000);
 const IN_PARTS = randomBytes(17_000_000);
+const isTaken = (upload: Promise<unknown>) =>
+  upload.then(
+    () => true,
+    () => false,
+  );
 const DAY = 86_400;
 const now = () => Date.now() / 1000;
 const log = pino({ level: 'silent' });
@@ -109,12 +114,7 @@ describe('a bucket that is hard to reach', requiresS3(), () => {
     let ends = 0;
     proxy.fault = (asked) =>
       isEnd(asked) && ++ends === 1 ? { status: 200, code: 'InternalError' } : undefined;
-    await until('it to be asked again', () =>
-      put(IN_PARTS).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await until('it to be asked again', () => isTaken(put(IN_PARTS)));
     assert.deepEqual(await read(IN_PARTS), IN_PARTS);
   });
 
@@ -129,12 +129,7 @@ describe('a bucket that is hard to reach', requiresS3(), () => {
     };
     await assert.rejects(put(IN_PARTS), { code: 'objects_unavailable' });
     isGood = true;
-    await until('it to be asked again', () =>
-      put(IN_PARTS).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await until('it to be asked again', () => isTaken(put(IN_PARTS)));
     assert.deepEqual(await read(IN_PARTS), IN_PARTS);
   });
 

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import type { Core } from '../../actors/server/core.ts';
 import { cutJobPieces, type JobPieces, JobPiecesCache } from '../../actors/server/jobs/job-pieces.ts';
+import { TaskCell } from '../../actors/server/runtime/actor-cell.ts';
+import { followDeadlines } from '../../actors/server/runtime/arm-deadlines.ts';
 import { Deadlines } from '../../actors/server/runtime/deadlines.ts';
 import { QueueIndex } from '../../actors/server/scheduling/queue-index.ts';
 import { QueueView } from '../../actors/server/scheduling/queue-view.ts';
+import type { TaskRow } from '../../actors/server/store/rows.ts';
 import { FOR_GOOD } from '../../actors/server/turn/journal.ts';
 import { inSteps } from '../../actors/server/turn/steps.ts';
 import { StepClock } from '../support/step-clock.ts';
 
+const NO_TURN = { ...FOR_GOOD, now: 0, rowChanged() {}, stateChanged() {} };
 /** More than an index may hold of tasks that have left it. */
 const MANY = 20_000;
 
@@ -197,7 +202,9 @@ describe('deadlines', () => {
       while (clock.nextAt <= end) clock.moveTo(clock.nextAt);
       clock.moveTo(end);
     };
-    return { deadlines, due, until, now: () => clock.monotonic() };
+    const follow = (cells: TaskCell[]) =>
+      followDeadlines({ deadlines, waits: deadlines, hearing: clock, clock } as unknown as Core, cells);
+    return { deadlines, due, until, follow, now: () => clock.monotonic() };
   };
 
   test('take no memory once they are withdrawn, however far off they were', () => {
@@ -209,6 +216,24 @@ describe('deadlines', () => {
     assert.ok(deadlines.held < 3000, `${deadlines.held} entries are held for ${MANY / 2000} deadlines`);
     until(86_400);
     assert.deepEqual(due.sort(), Array.from({ length: MANY / 2000 }, (_, i) => `lease:${i * 2000}`).sort());
+  });
+
+  test('that a turn sets are taken back by the turn that ends them', () => {
+    const { due, until, follow } = start();
+    const ended = new TaskCell({ id: 'ended' } as TaskRow, true);
+    const held = new TaskCell({ id: 'held' } as TaskRow, true);
+    const turns = [
+      { leaseEndsAt: 10, timesOutAt: 10 },
+      { leaseEndsAt: null, timesOutAt: null },
+    ];
+    for (const change of turns) {
+      ended.update(NO_TURN, change);
+      held.update(NO_TURN, { leaseEndsAt: 10 });
+      follow([ended, held]);
+      for (const cell of [ended, held]) cell.accept();
+    }
+    until(20);
+    assert.deepEqual(due, ['lease:held']);
   });
 
   test('that are moved to a later time come due then, also when others were withdrawn meanwhile', () => {

@@ -229,6 +229,16 @@ describe('the life of a lease', () => {
     await until('the lease expires', async () => (await cluster.onlyTask(id)).status === 'queued');
   });
 
+  test('the lease of a task that another worker holds is not renewed: who lists it is told to stop it', async (t) => {
+    const { cluster, id, task } = await atWork(t, undefined, { leaseTtl: 60 });
+    const other = await cluster.register();
+    await cluster.clock.advance(40);
+    const answer = await other.heartbeat([{ task_id: task.task_id, attempt: 1 }]);
+    assert.deepEqual(answer.cancel_task_ids, [task.task_id]);
+    await cluster.clock.advance(30);
+    await until('the lease expires', async () => (await cluster.onlyTask(id)).status === 'queued');
+  });
+
   test('a task whose lease never reached its worker goes back to its place and costs no attempt', async (t) => {
     const cluster = await TestCluster.start(t);
     const [first] = [await cluster.submit(), await cluster.submit()];
